@@ -5,19 +5,19 @@ use std::error::Error;
 use std::path::Path;
 
 use goodarm_plot::{
-    Axis, Bar, BarChart, BarSeries, Content, Donut, Figure, Key, Kind, LineChart, Panel, Point,
-    Role, Sector, Series,
+    Axis, Bar, BarChart, BarSeries, Donut, Figure, Legend, LineChart, Look, Panel, PanelContent,
+    Point, Sector, Series, SeriesKind,
 };
 
 const PIXEL_WIDTH: u32 = 1600;
 
-/// A method has its role everywhere.
-const METHODS: [(&str, Role); 5] = [
-    ("BMA-GAI", Role(0)),
-    ("Successive elimination over all attributes", Role(1)),
-    ("Uniform", Role(2)),
-    ("Best-arm identification", Role(3)),
-    ("Greedy by price", Role(4)),
+/// A method has its look everywhere.
+const METHODS: [(&str, Look); 5] = [
+    ("BMA-GAI", Look(0)),
+    ("Successive elimination over all attributes", Look(1)),
+    ("Uniform", Look(2)),
+    ("Best-arm identification", Look(3)),
+    ("Greedy by price", Look(4)),
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -31,8 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("bars", bars()),
         ("donuts", donuts()),
         ("delta-sweep", delta_sweep()),
-        ("three-panels", three_panels(Key::Shared)),
-        ("three-panels-named", three_panels(Key::InPanels)),
+        ("three-panels", three_panels(Legend::Shared)),
+        ("three-panels-named", three_panels(Legend::InPanels)),
         ("four-kinds", four_kinds()),
         ("awkward", awkward()),
     ];
@@ -44,19 +44,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn single(title: &str, caption: &str, content: Content) -> Figure {
+fn single(title: &str, caption: &str, content: PanelContent) -> Figure {
     let panels = vec![Panel { title: String::new(), content }];
-    Figure { title: title.into(), caption: caption.into(), panels, columns: 1, key: Key::InPanels }
+    Figure {
+        title: title.into(),
+        caption: caption.into(),
+        panels,
+        columns: 1,
+        legend: Legend::InPanels,
+    }
 }
 
-fn series(method: usize, kind: Kind, points: Vec<Point>) -> Series {
-    let (name, role) = METHODS[method];
-    Series { name: name.into(), role, kind, points }
+fn series(method: usize, kind: SeriesKind, points: Vec<Point>) -> Series {
+    let (name, look) = METHODS[method];
+    Series { name: name.into(), look, kind, points }
 }
 
 fn reference(name: &str, y: f64) -> Series {
     let points = vec![Point { x: 0.0, y, error: None }];
-    Series { name: name.into(), role: Role(0), kind: Kind::Reference, points }
+    Series { name: name.into(), look: Look(0), kind: SeriesKind::Reference, points }
 }
 
 /// A curve that rises to `top`, the faster the larger `speed`.
@@ -80,11 +86,11 @@ fn coverage_chart(steps: u32) -> LineChart {
         x: Axis::linear("budget (tokens)"),
         y: Axis::linear("reliable coverage"),
         series: vec![
-            series(0, Kind::Line, rising(0.93, 9.0, steps)),
-            series(1, Kind::Line, rising(0.90, 5.0, steps)),
-            series(2, Kind::Line, rising(0.72, 2.5, steps)),
-            series(3, Kind::Line, rising(0.70, 2.0, steps)),
-            series(4, Kind::Step, staircase(0.75, 1.6, 24)),
+            series(0, SeriesKind::Line, rising(0.93, 9.0, steps)),
+            series(1, SeriesKind::Line, rising(0.90, 5.0, steps)),
+            series(2, SeriesKind::Line, rising(0.72, 2.5, steps)),
+            series(3, SeriesKind::Line, rising(0.70, 2.0, steps)),
+            series(4, SeriesKind::Step, staircase(0.75, 1.6, 24)),
             reference("all good answers", 0.95),
         ],
     }
@@ -95,12 +101,12 @@ fn coverage() -> Figure {
         "Reliable coverage over the budget",
         "Figure 1: the part of the good answers that is certified, over the budget, δ = 0.05. Mean of \
          200 sessions; bands are one standard error. The staircase changes only where a call is paid.",
-        Content::Lines(coverage_chart(60)),
+        PanelContent::Lines(coverage_chart(60)),
     )
 }
 
 /// Three methods on the same places, and one that ends before the budget does.
-fn coinciding_chart(kind: Kind, steps: u32) -> LineChart {
+fn coinciding_chart(kind: SeriesKind, steps: u32) -> LineChart {
     let same = rising(0.9, 4.0, steps);
     let mut early = rising(0.95, 8.0, steps);
     early.truncate(early.len() * 3 / 4);
@@ -111,7 +117,7 @@ fn coinciding_chart(kind: Kind, steps: u32) -> LineChart {
             series(0, kind, same.clone()),
             series(1, kind, same.clone()),
             series(3, kind, same),
-            series(4, Kind::Step, early),
+            series(4, SeriesKind::Step, early),
         ],
     }
 }
@@ -120,20 +126,20 @@ fn coinciding() -> Figure {
     single(
         "Three methods, one trajectory",
         "Figure 2: with a single attribute three of the rules make the very same calls.",
-        Content::Lines(coinciding_chart(Kind::Line, 24)),
+        PanelContent::Lines(coinciding_chart(SeriesKind::Line, 24)),
     )
 }
 
 /// As staircases and with whiskers, in a small panel.
 fn coinciding_small() -> Figure {
-    let panel = |title: &str, kind: Kind, steps: u32| Panel {
+    let panel = |title: &str, kind: SeriesKind, steps: u32| Panel {
         title: title.into(),
-        content: Content::Lines(coinciding_chart(kind, steps)),
+        content: PanelContent::Lines(coinciding_chart(kind, steps)),
     };
     Figure {
         panels: vec![
-            panel("(a) staircases", Kind::Step, 16),
-            panel("(b) whiskers", Kind::ErrorBars, 8),
+            panel("(a) staircases", SeriesKind::Step, 16),
+            panel("(b) whiskers", SeriesKind::ErrorBars, 8),
         ],
         columns: 2,
         ..coinciding()
@@ -154,10 +160,10 @@ fn stopping_chart() -> LineChart {
         x: Axis::linear("gap to the threshold Δ"),
         y: Axis::log10("calls until the session stops"),
         series: vec![
-            series(0, Kind::ErrorBars, times(9.0)),
-            series(1, Kind::ErrorBars, times(14.0)),
-            series(2, Kind::ErrorBars, times(60.0)),
-            series(3, Kind::ErrorBars, times(15.0)),
+            series(0, SeriesKind::ErrorBars, times(9.0)),
+            series(1, SeriesKind::ErrorBars, times(14.0)),
+            series(2, SeriesKind::ErrorBars, times(60.0)),
+            series(3, SeriesKind::ErrorBars, times(15.0)),
         ],
     }
 }
@@ -166,7 +172,7 @@ fn stopping_time() -> Figure {
     single(
         "Stopping time over the gap",
         "Figure 3: calls until every answer is decided; whiskers are one standard error.",
-        Content::Lines(stopping_chart()),
+        PanelContent::Lines(stopping_chart()),
     )
 }
 
@@ -180,7 +186,7 @@ fn bar_chart() -> BarChart {
         series: METHODS
             .iter()
             .zip(rows)
-            .map(|(&(name, role), row)| BarSeries { name: name.into(), role, bars: bars(row) })
+            .map(|(&(name, look), row)| BarSeries { name: name.into(), look, bars: bars(row) })
             .collect(),
     }
 }
@@ -189,14 +195,14 @@ fn bars() -> Figure {
     single(
         "Coverage by difficulty",
         "Figure 4: reliable coverage at a budget of 0.5 M tokens; whiskers are one standard error.",
-        Content::Bars(bar_chart()),
+        PanelContent::Bars(bar_chart()),
     )
 }
 
 fn donut(parts: [f64; 3]) -> Donut {
     let names = ["certified", "refuted", "undecided at the end of the budget"];
-    let roles = [Role(0), Role(1), Role(5)];
-    let sector = |i: usize| Sector { name: names[i].into(), value: parts[i], role: roles[i] };
+    let looks = [Look(0), Look(1), Look(5)];
+    let sector = |i: usize| Sector { name: names[i].into(), value: parts[i], look: looks[i] };
     Donut { centre: "500 answers".into(), sectors: (0..3).map(sector).collect() }
 }
 
@@ -205,14 +211,14 @@ fn donuts() -> Figure {
     let titles = ["(a) BMA-GAI", "(b) Uniform", "(c) Best-arm identification"];
     let panel = |(title, parts): (&str, [f64; 3])| Panel {
         title: title.into(),
-        content: Content::Sectors(donut(parts)),
+        content: PanelContent::Sectors(donut(parts)),
     };
     Figure {
         title: "What became of the answers".into(),
         caption: "Figure 5: answers by their state at the end of the budget.".into(),
         panels: titles.into_iter().zip(parts).map(panel).collect(),
         columns: 3,
-        key: Key::InPanels,
+        legend: Legend::InPanels,
     }
 }
 
@@ -232,9 +238,9 @@ fn sweep_chart() -> LineChart {
         x,
         y: Axis::linear("calls per certificate"),
         series: vec![
-            series(0, Kind::Line, calls(4.0, 20.0)),
-            series(1, Kind::Line, calls(6.5, 35.0)),
-            series(2, Kind::Line, calls(6.6, 60.0)),
+            series(0, SeriesKind::Line, calls(4.0, 20.0)),
+            series(1, SeriesKind::Line, calls(6.5, 35.0)),
+            series(2, SeriesKind::Line, calls(6.6, 60.0)),
         ],
     }
 }
@@ -243,20 +249,20 @@ fn delta_sweep() -> Figure {
     single(
         "The price of certainty",
         "Figure 6: calls per certificate grow with ln(1/δ), down to δ = 10⁻¹⁶⁰.",
-        Content::Lines(sweep_chart()),
+        PanelContent::Lines(sweep_chart()),
     )
 }
 
-fn three_panels(key: Key) -> Figure {
+fn three_panels(legend: Legend) -> Figure {
     let short = |mut chart: LineChart| {
         for series in &mut chart.series {
-            if series.role == Role(1) {
+            if series.look == Look(1) {
                 series.name = "Succ. elimination".into();
             }
         }
-        Content::Lines(chart)
+        PanelContent::Lines(chart)
     };
-    let panel = |title: &str, content: Content| Panel { title: title.into(), content };
+    let panel = |title: &str, content: PanelContent| Panel { title: title.into(), content };
     Figure {
         title: String::new(),
         caption:
@@ -270,23 +276,26 @@ fn three_panels(key: Key) -> Figure {
             panel("(c) Stopping time", short(stopping_chart())),
         ],
         columns: 3,
-        key,
+        legend,
     }
 }
 
 fn four_kinds() -> Figure {
-    let panel = |title: &str, content: Content| Panel { title: title.into(), content };
+    let panel = |title: &str, content: PanelContent| Panel { title: title.into(), content };
     Figure {
         title: "Four kinds of chart in one figure".into(),
         caption: "Figure 8: axes are aligned in rows and in columns.".into(),
         panels: vec![
-            panel("(a) Coverage", Content::Lines(coverage_chart(40))),
-            panel("(b) By difficulty", Content::Bars(bar_chart())),
-            panel("(c) What became of the answers", Content::Sectors(donut([312.0, 120.0, 68.0]))),
-            panel("(d) Price of certainty", Content::Lines(sweep_chart())),
+            panel("(a) Coverage", PanelContent::Lines(coverage_chart(40))),
+            panel("(b) By difficulty", PanelContent::Bars(bar_chart())),
+            panel(
+                "(c) What became of the answers",
+                PanelContent::Sectors(donut([312.0, 120.0, 68.0])),
+            ),
+            panel("(d) Price of certainty", PanelContent::Lines(sweep_chart())),
         ],
         columns: 2,
-        key: Key::InPanels,
+        legend: Legend::InPanels,
     }
 }
 
@@ -295,8 +304,8 @@ fn awkward() -> Figure {
     let point = |x: f64, y: f64| Point { x, y, error: Some(f64::NAN) };
     let hostile = Series {
         name: "</svg><script>alert(\"1\")</script> & an_endless_word_without_any_break".into(),
-        role: Role(6),
-        kind: Kind::Line,
+        look: Look(6),
+        kind: SeriesKind::Line,
         points: vec![point(0.0, f64::NAN), point(1.0, -3.0), point(2.0, 1e300), point(3.0, 2.0)],
     };
     let mut cut = Axis::linear("an axis cut at ±5");
@@ -309,8 +318,8 @@ fn awkward() -> Figure {
         series: (0..18)
             .map(|i| Series {
                 name: format!("method {i}"),
-                role: Role(i),
-                kind: Kind::Line,
+                look: Look(i),
+                kind: SeriesKind::Line,
                 points: (0..6_u32)
                     .map(|x| {
                         let rank = f64::from(u32::try_from(i).unwrap_or(0));
@@ -326,24 +335,24 @@ fn awkward() -> Figure {
         groups: vec!["a".into(), "b with a long name that wraps".into()],
         series: vec![BarSeries {
             name: "difference".into(),
-            role: Role(1),
+            look: Look(1),
             bars: vec![
                 Bar { value: -12_345.0, error: Some(900.0) },
                 Bar { value: 6_000.0, error: None },
             ],
         }],
     };
-    let panel = |title: &str, content: Content| Panel { title: title.into(), content };
+    let panel = |title: &str, content: PanelContent| Panel { title: title.into(), content };
     Figure {
         title: "Awkward & hostile <input>".into(),
         caption: String::new(),
         panels: vec![
-            panel("(a) hostile name, cut axis", Content::Lines(lines)),
-            panel("(b) nothing", Content::Lines(empty)),
-            panel("(c) many methods", Content::Lines(many)),
-            panel("(d) negative bars", Content::Bars(negative)),
+            panel("(a) hostile name, cut axis", PanelContent::Lines(lines)),
+            panel("(b) nothing", PanelContent::Lines(empty)),
+            panel("(c) many methods", PanelContent::Lines(many)),
+            panel("(d) negative bars", PanelContent::Bars(negative)),
         ],
         columns: 2,
-        key: Key::InPanels,
+        legend: Legend::InPanels,
     }
 }

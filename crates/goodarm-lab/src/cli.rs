@@ -8,13 +8,13 @@ use goodarm_terminal::completions::CompletionsArguments;
 /// The laboratory of goodarm: experiments, the figures of the paper, and the algorithm by hand.
 #[derive(Debug, Parser)]
 #[command(name = "goodarm-lab", version)]
-pub(crate) struct Cli {
+pub(crate) struct LabCli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: LabCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum LabCommand {
     /// Print shell completions, or the man page.
     Completions(CompletionsArguments),
     /// Make every figure of the paper, and those beyond it, with the raw trials.

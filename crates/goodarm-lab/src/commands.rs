@@ -6,16 +6,16 @@ mod trace;
 
 use clap::CommandFactory;
 
-use crate::cli::{Cli, Command};
-use crate::terminal::{self, Exit, Failure, completions};
+use crate::cli::{LabCli, LabCommand};
+use crate::terminal::{self, CommandError, Exit, completions};
 
 /// Runs what was typed, and reports on standard error what went wrong.
-pub(crate) fn run(cli: Cli) -> Exit {
+pub(crate) fn run(cli: LabCli) -> Exit {
     let outcome = match cli.command {
-        Command::Completions(arguments) => completions::run(Cli::command(), &arguments),
-        Command::Reproduce(arguments) => reproduce::run(&arguments),
-        Command::Simulate(arguments) => simulate::run(&arguments),
-        Command::Trace(arguments) => trace::run(&arguments.problem).map_err(Failure::from),
+        LabCommand::Completions(arguments) => completions::run(LabCli::command(), &arguments),
+        LabCommand::Reproduce(arguments) => reproduce::run(&arguments),
+        LabCommand::Simulate(arguments) => simulate::run(&arguments),
+        LabCommand::Trace(arguments) => trace::run(&arguments.problem).map_err(CommandError::from),
     };
     terminal::finish("goodarm-lab", outcome)
 }

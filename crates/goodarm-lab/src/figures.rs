@@ -11,18 +11,18 @@ mod truth;
 use std::path::Path;
 
 use beyond::overview;
-use goodarm_plot::{Bar, Figure, Kind, Point, Role, Series};
+use goodarm_plot::{Bar, Figure, Look, Point, Series, SeriesKind};
 use goodarm_sim::experiment::Cell;
 use goodarm_sim::summary::{CellSummary, Estimate};
 use goodarm_sim::trial::Trial;
 pub use page::page;
-pub use reproduce::{Order, ReproduceError, Reproduction};
+pub use reproduce::{ReproduceError, ReproduceOrder, Reproduction};
 use run::write_figure;
-pub use run::{FigureError, Run, Section};
+pub use run::{ExperimentRun, FigureError, FigureSection};
 
 /// Which recorded answers an experiment replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recorded {
+pub enum DataSource {
     /// None.
     Nothing,
     /// Those of `--data`.
@@ -32,7 +32,7 @@ pub enum Recorded {
 }
 
 /// One entry of `goodarm-lab reproduce`.
-pub struct Entry {
+pub struct FigureSpec {
     /// What is typed.
     pub name: &'static str,
     /// What it is.
@@ -40,21 +40,21 @@ pub struct Entry {
     /// Name and text of each experiment.
     pub experiments: &'static [(&'static str, &'static str)],
     /// Which recorded answers it needs.
-    pub recorded: Recorded,
+    pub recorded: DataSource,
     /// Panels, and what is to be said of them.
-    pub draw: fn(&[Run]) -> Drawn,
+    pub draw: fn(&[ExperimentRun]) -> DrawnFigure,
 }
 
 /// A figure and its findings, computed from the same trials.
 #[derive(Default)]
-pub struct Drawn {
+pub struct DrawnFigure {
     /// What is drawn.
     pub figure: Figure,
     /// A sentence each.
     pub findings: Vec<String>,
 }
 
-impl From<Figure> for Drawn {
+impl From<Figure> for DrawnFigure {
     fn from(figure: Figure) -> Self {
         Self { figure, findings: Vec::new() }
     }
@@ -63,10 +63,10 @@ impl From<Figure> for Drawn {
 /// An entry, of the experiment that has its name unless others are listed.
 macro_rules! entry {
     ($name:literal, $title:literal, $draw:path) => {
-        entry!($name, $title, $draw, Recorded::Nothing, [$name])
+        entry!($name, $title, $draw, DataSource::Nothing, [$name])
     };
     ($name:literal, $title:literal, $draw:path, $recorded:expr, [$($experiment:literal),+]) => {
-        Entry {
+        FigureSpec {
             name: $name,
             title: $title,
             experiments: &[
@@ -78,16 +78,16 @@ macro_rules! entry {
     };
 }
 
-const CAPITALS: Recorded =
-    Recorded::BuiltIn(include_str!("../../../examples/capitals/pools.jsonl"));
+const CAPITALS: DataSource =
+    DataSource::BuiltIn(include_str!("../../../examples/capitals/pools.jsonl"));
 
 /// Every figure: the paper's first, then those beyond it.
-pub const ENTRIES: [Entry; 19] = [
+pub const ENTRIES: [FigureSpec; 19] = [
     entry!(
         "synthetic",
         "The paper's synthetic experiments",
         paper::synthetic,
-        Recorded::Nothing,
+        DataSource::Nothing,
         ["synthetic-coverage", "synthetic-difficulty"]
     ),
     entry!("allocation", "The paper's final budget allocation", paper::allocation),
@@ -96,7 +96,7 @@ pub const ENTRIES: [Entry; 19] = [
         "gsm8k",
         "The paper's GSM8K experiments, on recorded answers",
         paper::gsm8k,
-        Recorded::Given,
+        DataSource::Given,
         ["gsm8k"]
     ),
     entry!(
@@ -122,14 +122,14 @@ pub const ENTRIES: [Entry; 19] = [
         "questions",
         "Questions whose answers are made on demand",
         questions::questions,
-        Recorded::Nothing,
+        DataSource::Nothing,
         ["questions-invented"]
     ),
     entry!(
         "questions-gsm8k",
         "GSM8K questions, answered and certified",
         questions::questions,
-        Recorded::Given,
+        DataSource::Given,
         ["questions-gsm8k", "questions-gsm8k-votes"]
     ),
     entry!(
@@ -144,19 +144,19 @@ pub const ENTRIES: [Entry; 19] = [
         "implied-majority",
         "A majority that single draws imply",
         questions::costs_of_certificates,
-        Recorded::Given,
+        DataSource::Given,
         ["implied-majority"]
     ),
     entry!(
         "truth",
         "How many of the certified answers are right",
         truth::truth,
-        Recorded::Nothing,
+        DataSource::Nothing,
         ["truth", "truth-labels", "truth-boundary", "truth-twins"]
     ),
 ];
 
-impl Run {
+impl ExperimentRun {
     /// Writes trials, summaries and an overview.
     pub fn write(&self, folder: &Path) -> Result<(), FigureError> {
         self.write_trials(folder, "trials")?;
@@ -178,14 +178,14 @@ impl Run {
     fn lines(
         &self,
         world: &str,
-        kind: Kind,
+        kind: SeriesKind,
         x: impl Fn(&CellSummary) -> f64,
         y: impl Fn(&CellSummary) -> Estimate,
     ) -> Vec<Series> {
         self.methods()
             .map(|method| {
                 let points = self.of(world, method).map(|cell| point(x(cell), y(cell)));
-                Series::new(method, role(method), kind, points)
+                Series::new(method, look_of(method), kind, points)
             })
             .collect()
     }
@@ -242,7 +242,7 @@ fn real(count: usize) -> f64 {
 }
 
 /// The same method looks the same in every figure; a longer name begins with a shorter one's.
-fn role(method: &str) -> Role {
+fn look_of(method: &str) -> Look {
     const LOOKS: [(&str, usize); 34] = [
         ("one by one", 12),
         ("best of 1", 2),
@@ -280,7 +280,7 @@ fn role(method: &str) -> Role {
         ("K(b)", 7),
     ];
     let look = LOOKS.iter().find(|(name, _)| method.starts_with(name));
-    Role(look.map_or(16, |(_, look)| *look))
+    Look(look.map_or(16, |(_, look)| *look))
 }
 
 /// "a, b and c".
@@ -301,8 +301,8 @@ mod tests {
 
     #[test]
     fn every_experiment_can_be_run_and_drawn() {
-        for entry in ENTRIES.iter().filter(|entry| entry.recorded == Recorded::Nothing) {
-            let runs: Vec<Run> = entry
+        for entry in ENTRIES.iter().filter(|entry| entry.recorded == DataSource::Nothing) {
+            let runs: Vec<ExperimentRun> = entry
                 .experiments
                 .iter()
                 .map(|(name, text)| {
@@ -311,7 +311,7 @@ mod tests {
                     let experiment = Experiment::new(spec, None);
                     let experiment = experiment.unwrap_or_else(|error| panic!("{name}: {error}"));
                     // No trials: figures must stand an interrupted run.
-                    Run {
+                    ExperimentRun {
                         trials: vec![None; experiment.trial_count()],
                         experiment,
                         summaries: vec![],

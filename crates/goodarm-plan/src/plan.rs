@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use goodarm_data::table::{Table, TableColumn};
 use goodarm_files::Unit;
-use goodarm_plot::{Axis, Figure, Kind, Panel, Point, Role, Series};
+use goodarm_plot::{Axis, Figure, Look, Panel, Point, Series, SeriesKind};
 use goodarm_sim::plan::{
     ImpliedVerifier, Plan, PlanStep, Purchase, Spread, StepTheory, Truncation,
 };
@@ -168,10 +168,10 @@ fn some_of(steps: &[PlanStep]) -> impl Iterator<Item = &PlanStep> {
 /// Certified answers, or answered questions, over the budget.
 pub fn figure(plan: &Plan) -> Figure {
     let count = |step: &PlanStep| f64::from(u32::try_from(step.certified).unwrap_or(u32::MAX));
-    let realistic = |name: &str, role: usize, of: fn(Spread) -> f64| {
+    let realistic = |name: &str, look: usize, of: fn(Spread) -> f64| {
         let steps = plan.steps.iter();
         let points = steps.filter_map(|step| Some(Point::new(of(step.realistic?), count(step))));
-        Series::new(name, Role(role), Kind::Step, points.filter(|point| point.x.is_finite()))
+        Series::new(name, Look(look), SeriesKind::Step, points.filter(|point| point.x.is_finite()))
     };
     let asymptotic = |step: &PlanStep| Some(Point::new(step.theory?.asymptotic, count(step)));
     let asymptotic = plan.steps.iter().filter_map(asymptotic);
@@ -181,7 +181,12 @@ pub fn figure(plan: &Plan) -> Figure {
         realistic("one in ten is dearer", 2, |spread| spread.high),
     ];
     if plan.questions.is_none() {
-        series.push(Series::new("asymptotic, T* log(1/δ)", Role(7), Kind::Reference, asymptotic));
+        series.push(Series::new(
+            "asymptotic, T* log(1/δ)",
+            Look(7),
+            SeriesKind::Reference,
+            asymptotic,
+        ));
     }
     let certified = match plan.questions {
         Some(_) => "answered questions",
@@ -203,7 +208,7 @@ pub fn figure(plan: &Plan) -> Figure {
 
 #[cfg(test)]
 mod tests {
-    use goodarm_plot::Content;
+    use goodarm_plot::PanelContent;
 
     use super::*;
 
@@ -245,7 +250,7 @@ mod tests {
         let names: Vec<String> =
             table(&questions()).into_columns().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names[..2], ["certified", "realistic_low"]);
-        let Content::Lines(chart) = &figure(&questions()).panels[0].content else { panic!() };
+        let PanelContent::Lines(chart) = &figure(&questions()).panels[0].content else { panic!() };
         assert_eq!((chart.y.label.as_str(), chart.series.len()), ("answered questions", 3));
     }
 

@@ -2,20 +2,20 @@
 
 use crate::canvas::{Canvas, Stroke};
 use crate::geometry::{Rect, Spot, spot};
-use crate::look::{Hatch, Look};
+use crate::look::{Hatch, Style};
 
 /// A box in a method's look.
-pub(crate) fn draw(canvas: &mut Canvas, area: Rect, look: Look) {
-    canvas.rect(area, Some(fill(look)), None);
-    let stroke = Stroke::solid(look.colour, 1.1);
-    for (from, to) in hatching(area, look.hatch) {
+pub(crate) fn draw(canvas: &mut Canvas, area: Rect, style: Style) {
+    canvas.rect(area, Some(fill(style)), None);
+    let stroke = Stroke::solid(style.colour, 1.1);
+    for (from, to) in hatching(area, style.hatch) {
         canvas.line(from, to, stroke);
     }
     canvas.rect(area, None, Some(stroke));
 }
 
-fn fill(look: Look) -> crate::look::Colour {
-    if look.hatch == Hatch::Full { look.colour } else { look.colour.paler(PALER_PERCENT) }
+fn fill(style: Style) -> crate::look::Colour {
+    if style.hatch == Hatch::Full { style.colour } else { style.colour.paler(PALER_PERCENT) }
 }
 
 fn hatching(area: Rect, hatch: Hatch) -> Vec<(Spot, Spot)> {

@@ -4,7 +4,7 @@ use crate::figure::{Axis, Scale};
 
 /// What an axis covers, in the numbers its scale works with: values, or their logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Span {
+pub(crate) struct AxisSpan {
     pub(crate) scale: Scale,
     /// Left or bottom.
     pub(crate) start: f64,
@@ -12,7 +12,7 @@ pub(crate) struct Span {
     pub(crate) end: f64,
 }
 
-impl Span {
+impl AxisSpan {
     /// 0 at the start, 1 at the end, less or more outside; `None` if the axis cannot show the value.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         transformed(self.scale, value).map(|number| self.fraction(number))
@@ -34,7 +34,7 @@ impl Span {
 
 /// The range asked for, or what these values need with a margin on both sides (a part of their
 /// spread). `None` if no value can be shown.
-pub(crate) fn fit(axis: &Axis, values: &[f64], margin: f64) -> Option<Span> {
+pub(crate) fn fit(axis: &Axis, values: &[f64], margin: f64) -> Option<AxisSpan> {
     let scale = axis.scale;
     let numbers: Vec<f64> = values.iter().filter_map(|&value| transformed(scale, value)).collect();
     let low = numbers.iter().copied().reduce(f64::min)?;
@@ -43,7 +43,7 @@ pub(crate) fn fit(axis: &Axis, values: &[f64], margin: f64) -> Option<Span> {
         Scale::Linear => around_values(low, high, margin),
         Scale::Log10 => around_logarithms(low, high, margin),
     });
-    Some(Span { scale, start, end })
+    Some(AxisSpan { scale, start, end })
 }
 
 /// What the scale works with; `None` for values an axis cannot show.

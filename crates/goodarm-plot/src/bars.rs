@@ -1,12 +1,12 @@
 //! Groups of bars, each with its value and its whisker.
 
 use crate::area;
-use crate::axis::{self, Span};
-use crate::canvas::{Anchor, Canvas, Setting, Stroke};
+use crate::axis::{self, AxisSpan};
+use crate::canvas::{Anchor, Canvas, Stroke, TextStyle};
 use crate::figure::{Bar, BarChart, Scale};
 use crate::frame::{self, ASCENT, AXIS, GAP, Ruler};
 use crate::geometry::{Rect, count, spot};
-use crate::key::{Entry, Sample};
+use crate::legend::{LegendEntry, LegendSample};
 use crate::look::{self, INK, QUIET};
 use crate::numbers;
 use crate::sheet::{AXIS_LABEL, Sheet, TICK_LABEL, VALUE};
@@ -91,13 +91,13 @@ impl<'a> Bars<'a> {
         let room = bar_width - VALUE_GAP;
         let upward = self.values.iter().flatten().any(|value| VALUE.width(value) > room);
         for (s, series) in self.chart.series.iter().enumerate() {
-            let look = look::look(series.role);
+            let style = series.look.style();
             for (g, bar) in series.bars.iter().enumerate() {
                 let middle = plot.left + group_width * (count(g) + 0.5);
                 let aside = count(s) - (count(self.chart.series.len()) - 1.0) / 2.0;
                 let x = middle + aside * bar_width;
                 let Some(column) = self.column(bar, x, bar_width, plot) else { continue };
-                area::draw(canvas, column.area, look);
+                area::draw(canvas, column.area, style);
                 column.draw_whisker(canvas, plot);
                 if bar_width > VALUE.size + 1.0 {
                     column.draw_value(canvas, &self.values[s][g], upward);
@@ -144,12 +144,12 @@ impl<'a> Bars<'a> {
     }
 
     fn draw_group_names(&self, canvas: &mut Canvas, plot: Rect, group_width: f64) {
-        let setting = Setting::new(TICK_LABEL, Anchor::Middle, INK);
+        let style = TextStyle::new(TICK_LABEL, Anchor::Middle, INK);
         for (g, lines) in self.group_names(plot.width()).iter().enumerate() {
             let x = plot.left + group_width * (count(g) + 0.5);
             for (i, line) in lines.iter().enumerate() {
                 let y = plot.bottom + self.overhang.1 + GAP + count(i) * TICK_LABEL.line_height();
-                canvas.words(spot(x, y + TICK_LABEL.size * ASCENT), line, setting);
+                canvas.words(spot(x, y + TICK_LABEL.size * ASCENT), line, style);
             }
         }
         let label = AXIS_LABEL.wrap(&self.chart.x_label, plot.width(), LABEL_LINES_MAX);
@@ -190,26 +190,26 @@ impl Column {
         let x = self.area.centre().x;
         let away = if self.hangs { 1.0 } else { -1.0 };
         let near = self.outermost + away * VALUE_GAP;
-        let mut setting = Setting::new(VALUE, Anchor::Middle, QUIET);
+        let mut style = TextStyle::new(VALUE, Anchor::Middle, QUIET);
         if upward {
-            setting.upward = true;
-            setting.anchor = if self.hangs { Anchor::End } else { Anchor::Start };
-            canvas.words(spot(x + VALUE.drop(), near + away), value, setting);
+            style.upward = true;
+            style.anchor = if self.hangs { Anchor::End } else { Anchor::Start };
+            canvas.words(spot(x + VALUE.drop(), near + away), value, style);
         } else {
             let baseline = if self.hangs { near + VALUE.size * ASCENT } else { near };
-            canvas.words(spot(x, baseline), value, setting);
+            canvas.words(spot(x, baseline), value, style);
         }
     }
 }
 
-/// The entries of these series in a key.
-pub(crate) fn entries(chart: &BarChart) -> Vec<Entry> {
+/// The entries of these series in a legend.
+pub(crate) fn entries(chart: &BarChart) -> Vec<LegendEntry> {
     let series = chart.series.iter();
     series
-        .map(|series| Entry {
+        .map(|series| LegendEntry {
             name: series.name.clone(),
-            look: look::look(series.role),
-            sample: Sample::Area,
+            style: series.look.style(),
+            sample: LegendSample::Area,
         })
         .collect()
 }
@@ -229,9 +229,9 @@ fn value_labels(chart: &BarChart) -> Vec<Vec<String>> {
 }
 
 /// The span with zero, and with this part of the new span free at each end that bars grow towards.
-fn with_room(span: Span, part: f64) -> Span {
+fn with_room(span: AxisSpan, part: f64) -> AxisSpan {
     let part = part.min(HEADROOM_PART_MAX);
-    let Span { scale, start, end } = span;
+    let AxisSpan { scale, start, end } = span;
     let (start, end, below, above) = match scale {
         Scale::Linear => (start.min(0.0), end.max(0.0), start < 0.0, end > 0.0),
         Scale::Log10 => (start - LOG_FOOT * (end - start), end, false, true),
@@ -239,7 +239,7 @@ fn with_room(span: Span, part: f64) -> Span {
     let free = part * (f64::from(below) + f64::from(above));
     let room = (end - start) * part / (1.0 - free);
     let (below, above) = (f64::from(below) * room, f64::from(above) * room);
-    Span { scale, start: start - below, end: end + above }
+    AxisSpan { scale, start: start - below, end: end + above }
 }
 
 /// The part of a group's width that bars take.

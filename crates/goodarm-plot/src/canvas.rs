@@ -2,9 +2,9 @@
 //!
 //! No element has an id and none is referred to, so that many figures can stand in one page.
 
-use crate::font::{self, Face, Level, Weight};
+use crate::font::{self, Face, TextLevel, Weight};
 use crate::geometry::{Rect, Spot, spot};
-use crate::look::{Colour, Marker, Shape, WHITE};
+use crate::look::{Colour, Marker, MarkerShape, WHITE};
 
 /// A document being written.
 pub(crate) struct Canvas {
@@ -33,7 +33,7 @@ pub(crate) enum Anchor {
 
 /// How some words are set.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Setting {
+pub(crate) struct TextStyle {
     pub(crate) face: Face,
     pub(crate) anchor: Anchor,
     pub(crate) colour: Colour,
@@ -41,7 +41,7 @@ pub(crate) struct Setting {
     pub(crate) upward: bool,
 }
 
-impl Setting {
+impl TextStyle {
     pub(crate) const fn new(face: Face, anchor: Anchor, colour: Colour) -> Self {
         Self { face, anchor, colour, upward: false }
     }
@@ -143,27 +143,27 @@ impl Canvas {
     }
 
     /// Words on a baseline.
-    pub(crate) fn words(&mut self, at: Spot, text: &str, setting: Setting) {
+    pub(crate) fn words(&mut self, at: Spot, text: &str, style: TextStyle) {
         let runs = font::runs(text);
         if runs.iter().all(|run| run.text.trim().is_empty()) {
             return;
         }
         let (x, y) = (number(at.x), number(at.y));
-        let size = setting.face.size;
+        let size = style.face.size;
         let mut element = format!(r#"<text x="{x}" y="{y}" font-size="{}""#, number(size));
-        match setting.anchor {
+        match style.anchor {
             Anchor::Start => {}
             Anchor::Middle => element += r#" text-anchor="middle""#,
             Anchor::End => element += r#" text-anchor="end""#,
         }
-        if setting.face.weight == Weight::Bold {
+        if style.face.weight == Weight::Bold {
             element += r#" font-weight="700""#;
         }
-        if setting.upward {
+        if style.upward {
             element += &format!(r#" transform="rotate(-90 {x} {y})""#);
         }
-        element += &format!(r#" fill="{}">"#, setting.colour.css());
-        let mut level = Level::Base;
+        element += &format!(r#" fill="{}">"#, style.colour.css());
+        let mut level = TextLevel::Base;
         for run in runs {
             let words = escape(&run.text);
             if run.level == level {
@@ -189,7 +189,7 @@ impl Canvas {
         };
         let corner = |(dx, dy): (f64, f64)| spot(x + r * dx, y + r * dy);
         match marker.shape {
-            Shape::Disc => self.push(&format!(
+            MarkerShape::Disc => self.push(&format!(
                 r#"<circle cx="{}" cy="{}" r="{}" fill="{}" stroke="{}" stroke-width="{}"/>"#,
                 number(x),
                 number(y),
@@ -198,12 +198,12 @@ impl Canvas {
                 stroke.colour.css(),
                 number(stroke.width)
             )),
-            Shape::Square => self.polygon(&SQUARE.map(corner), fill, Some(stroke)),
-            Shape::Triangle => self.polygon(&TRIANGLE.map(corner), fill, Some(stroke)),
-            Shape::TriangleDown => {
+            MarkerShape::Square => self.polygon(&SQUARE.map(corner), fill, Some(stroke)),
+            MarkerShape::Triangle => self.polygon(&TRIANGLE.map(corner), fill, Some(stroke)),
+            MarkerShape::TriangleDown => {
                 self.polygon(&TRIANGLE.map(|(dx, dy)| corner((dx, -dy))), fill, Some(stroke));
             }
-            Shape::Diamond => self.polygon(&DIAMOND.map(corner), fill, Some(stroke)),
+            MarkerShape::Diamond => self.polygon(&DIAMOND.map(corner), fill, Some(stroke)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a figure says, as plain data. Nothing here knows how it will be drawn.
 
-use crate::look::Role;
+use crate::look::Look;
 
 /// One figure of a paper: a title, some panels, a caption.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,14 +14,14 @@ pub struct Figure {
     /// How many panels stand side by side.
     pub columns: usize,
     /// Where the names of methods stand.
-    pub key: Key,
+    pub legend: Legend,
 }
 
 impl Figure {
     /// Panels that name their own methods, below each other.
     pub fn new(title: impl Into<String>, caption: impl Into<String>, panels: Vec<Panel>) -> Self {
         let (title, caption) = (title.into(), caption.into());
-        Self { title, caption, panels, columns: 1, key: Key::InPanels }
+        Self { title, caption, panels, columns: 1, legend: Legend::InPanels }
     }
 
     /// The same, this many side by side.
@@ -32,14 +32,14 @@ impl Figure {
 
     /// The same, with the names of methods once for all panels.
     #[must_use]
-    pub fn with_shared_key(self) -> Self {
-        Self { key: Key::Shared, ..self }
+    pub fn with_shared_legend(self) -> Self {
+        Self { legend: Legend::Shared, ..self }
     }
 }
 
 /// Where the names of methods stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Key {
+pub enum Legend {
     /// Each panel names its own: lines at their right ends, bars in a row above.
     #[default]
     InPanels,
@@ -53,24 +53,24 @@ pub struct Panel {
     /// For example `(a) Reliable coverage`.
     pub title: String,
     /// The chart.
-    pub content: Content,
+    pub content: PanelContent,
 }
 
 impl Panel {
     /// Lines between two axes.
     pub fn lines(title: impl Into<String>, x: Axis, y: Axis, series: Vec<Series>) -> Self {
-        Self { title: title.into(), content: Content::Lines(LineChart { x, y, series }) }
+        Self { title: title.into(), content: PanelContent::Lines(LineChart { x, y, series }) }
     }
 
     /// Groups of bars.
     pub fn bars(title: impl Into<String>, chart: BarChart) -> Self {
-        Self { title: title.into(), content: Content::Bars(chart) }
+        Self { title: title.into(), content: PanelContent::Bars(chart) }
     }
 }
 
 /// What a panel shows.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Content {
+pub enum PanelContent {
     /// Lines, staircases and reference lines between two axes.
     Lines(LineChart),
     /// Groups of bars.
@@ -131,10 +131,10 @@ pub enum Scale {
 pub struct Series {
     /// As it is printed.
     pub name: String,
-    /// Which look; the same method has the same role in every figure.
-    pub role: Role,
+    /// The same method has the same look in every figure.
+    pub look: Look,
     /// How the points are joined and how their errors are shown.
-    pub kind: Kind,
+    pub kind: SeriesKind,
     /// Joined in this order. Points that cannot be shown are skipped.
     pub points: Vec<Point>,
 }
@@ -143,24 +143,24 @@ impl Series {
     /// A series of these points.
     pub fn new(
         name: impl Into<String>,
-        role: Role,
-        kind: Kind,
+        look: Look,
+        kind: SeriesKind,
         points: impl IntoIterator<Item = Point>,
     ) -> Self {
-        Self { name: name.into(), role, kind, points: points.into_iter().collect() }
+        Self { name: name.into(), look, kind, points: points.into_iter().collect() }
     }
 }
 
 /// How points are joined and how their errors are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SeriesKind {
     /// Straight lines, errors as a pale band.
     Line,
     /// Straight lines, errors as whiskers at each point.
     ErrorBars,
     /// A right-continuous staircase: each value holds until the next point. Errors as a band.
     Step,
-    /// A thin grey dashed line that is not a measurement, whatever its role. A single point stands for
+    /// A thin grey dashed line that is not a measurement, whatever its look. A single point stands for
     /// the level line through it.
     Reference,
 }
@@ -201,8 +201,8 @@ pub struct BarChart {
 pub struct BarSeries {
     /// As it is printed.
     pub name: String,
-    /// Which look; the same method has the same role in every figure.
-    pub role: Role,
+    /// The same method has the same look in every figure.
+    pub look: Look,
     /// One for each group. Bars that cannot be shown leave a gap.
     pub bars: Vec<Bar>,
 }
@@ -233,5 +233,5 @@ pub struct Sector {
     /// Its size in any unit. Parts that are not positive are skipped.
     pub value: f64,
     /// Which look.
-    pub role: Role,
+    pub look: Look,
 }

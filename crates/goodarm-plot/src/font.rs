@@ -5,7 +5,7 @@
 
 mod widths;
 
-use widths::{SPANS, UNITS_PER_EM};
+use widths::{UNITS_PER_EM, WIDTHS};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
@@ -17,10 +17,10 @@ impl Weight {
     /// The width of a letter in ems.
     fn advance(self, letter: char) -> f64 {
         let code = u32::from(letter);
-        let after = SPANS.partition_point(|span| span.first <= code);
+        let after = WIDTHS.partition_point(|row| row.first <= code);
         let units = after.checked_sub(1).and_then(|index| {
-            let span = &SPANS[index];
-            let [regular, bold] = *span.widths.get(usize::try_from(code - span.first).ok()?)?;
+            let row = &WIDTHS[index];
+            let [regular, bold] = *row.widths.get(usize::try_from(code - row.first).ok()?)?;
             Some(if self == Self::Bold { bold } else { regular })
         });
         units.map_or(UNKNOWN_WIDTH, |units| f64::from(units) / UNITS_PER_EM)
@@ -57,7 +57,7 @@ impl Face {
         runs(text).iter().map(|run| self.run_width(run)).sum()
     }
 
-    fn run_width(self, run: &Run) -> f64 {
+    fn run_width(self, run: &TextRun) -> f64 {
         let size = self.size * run.level.size();
         run.text.chars().map(|letter| self.weight.advance(letter)).sum::<f64>() * size
     }
@@ -103,19 +103,19 @@ impl Face {
 
 /// Letters on one level.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct TextRun {
     pub(crate) text: String,
-    pub(crate) level: Level,
+    pub(crate) level: TextLevel,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum TextLevel {
     Base,
     Raised,
     Lowered,
 }
 
-impl Level {
+impl TextLevel {
     /// The size of such letters, as a part of the size of their text.
     pub(crate) const fn size(self) -> f64 {
         match self {
@@ -136,28 +136,28 @@ impl Level {
 
 /// Superscript and subscript digits become ordinary ones on another level: few typefaces have all
 /// of them, and those that have some mix badly with those borrowed from elsewhere.
-pub(crate) fn runs(text: &str) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+pub(crate) fn runs(text: &str) -> Vec<TextRun> {
+    let mut runs: Vec<TextRun> = Vec::new();
     for letter in clean(text).chars() {
         let (letter, level) = levelled(letter);
         match runs.last_mut() {
             Some(run) if run.level == level => run.text.push(letter),
-            _ => runs.push(Run { text: letter.into(), level }),
+            _ => runs.push(TextRun { text: letter.into(), level }),
         }
     }
     runs
 }
 
-fn levelled(letter: char) -> (char, Level) {
+fn levelled(letter: char) -> (char, TextLevel) {
     // No ordinary letter is looked for.
     if letter.is_ascii() {
-        return (letter, Level::Base);
+        return (letter, TextLevel::Base);
     }
     let plain = |table: &str| table.chars().zip(PLAIN.chars()).find(|(it, _)| *it == letter);
     match (plain(SUPERSCRIPTS), plain(SUBSCRIPTS)) {
-        (Some((_, plain)), _) => (plain, Level::Raised),
-        (None, Some((_, plain))) => (plain, Level::Lowered),
-        (None, None) => (letter, Level::Base),
+        (Some((_, plain)), _) => (plain, TextLevel::Raised),
+        (None, Some((_, plain))) => (plain, TextLevel::Lowered),
+        (None, None) => (letter, TextLevel::Base),
     }
 }
 

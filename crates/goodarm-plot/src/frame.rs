@@ -1,7 +1,7 @@
 //! Axes: grid, marks, numbers and labels around the area where data are drawn.
 
-use crate::axis::Span;
-use crate::canvas::{Anchor, Canvas, Setting, Stroke};
+use crate::axis::AxisSpan;
+use crate::canvas::{Anchor, Canvas, Stroke, TextStyle};
 use crate::figure::Axis;
 use crate::geometry::{Rect, count, spot};
 use crate::look::{FAINT, GRID, INK, QUIET};
@@ -11,14 +11,14 @@ use crate::ticks::{Tick, rounded, ticks};
 
 /// An axis, ready to be drawn.
 pub(crate) struct Ruler {
-    pub(crate) span: Span,
+    pub(crate) span: AxisSpan,
     ticks: Vec<Tick>,
     label: Vec<String>,
 }
 
 impl Ruler {
     /// The vertical axis of a panel.
-    pub(crate) fn upright(axis: &Axis, span: Span, sheet: Sheet) -> Self {
+    pub(crate) fn upright(axis: &Axis, span: AxisSpan, sheet: Sheet) -> Self {
         let count_max = fitting(sheet.plot_height, UPRIGHT_SPACING);
         let is_automatic = axis.range.is_none() && axis.ticks.is_none();
         let span = if is_automatic { rounded(span, count_max) } else { span };
@@ -28,7 +28,7 @@ impl Ruler {
     }
 
     /// The horizontal axis of an area of this width: as many numbers as stand apart.
-    pub(crate) fn level(axis: &Axis, span: Span, width: f64) -> Self {
+    pub(crate) fn level(axis: &Axis, span: AxisSpan, width: f64) -> Self {
         let most = fitting(width, LEVEL_SPACING);
         let fits = |ticks: &Vec<Tick>| {
             let mut places: Vec<(f64, f64)> = labelled(ticks)
@@ -82,19 +82,19 @@ impl Ruler {
             let (from, to) = (spot(plot.left - length, y(tick)), spot(plot.left, y(tick)));
             canvas.line(from, to, AXIS);
         }
-        let setting = Setting::new(TICK_LABEL, Anchor::End, QUIET);
+        let style = TextStyle::new(TICK_LABEL, Anchor::End, QUIET);
         for (y, tick) in self.numbers(|tick| (y(tick), TICK_LABEL.size)) {
             let at = spot(plot.left - MARK - GAP, y + TICK_LABEL.drop());
-            canvas.words(at, &tick.label, setting);
+            canvas.words(at, &tick.label, style);
         }
         canvas.line(spot(plot.left, plot.top), spot(plot.left, plot.bottom), AXIS);
-        let mut setting = Setting::new(AXIS_LABEL, Anchor::Middle, INK);
-        setting.upward = true;
+        let mut style = TextStyle::new(AXIS_LABEL, Anchor::Middle, INK);
+        style.upward = true;
         let lines_width = count(self.label.len()) * AXIS_LABEL.line_height();
         let first = plot.left - self.numbers_width() - LABEL_GAP - lines_width;
         for (i, line) in self.label.iter().enumerate() {
             let x = first + count(i) * AXIS_LABEL.line_height() + AXIS_LABEL.size;
-            canvas.words(spot(x, plot.centre().y), line, setting);
+            canvas.words(spot(x, plot.centre().y), line, style);
         }
     }
 
@@ -112,9 +112,9 @@ impl Ruler {
             (x(tick).min(cell.right - half).max(cell.left + half), width)
         };
         let baseline = plot.bottom + MARK + GAP + TICK_LABEL.size * ASCENT;
-        let setting = Setting::new(TICK_LABEL, Anchor::Middle, QUIET);
+        let style = TextStyle::new(TICK_LABEL, Anchor::Middle, QUIET);
         for (x, tick) in self.numbers(inside) {
-            canvas.words(spot(x, baseline), &tick.label, setting);
+            canvas.words(spot(x, baseline), &tick.label, style);
         }
         canvas.line(spot(plot.left, plot.bottom), spot(plot.right, plot.bottom), AXIS);
         let top = plot.bottom + MARK + GAP + TICK_LABEL.line_height();
@@ -124,10 +124,10 @@ impl Ruler {
 
 /// The label of a horizontal axis whose numbers end at `top`.
 pub(crate) fn draw_level_label(canvas: &mut Canvas, plot: Rect, top: f64, lines: &[String]) {
-    let setting = Setting::new(AXIS_LABEL, Anchor::Middle, INK);
+    let style = TextStyle::new(AXIS_LABEL, Anchor::Middle, INK);
     for (i, line) in lines.iter().enumerate() {
         let y = top + LABEL_GAP + count(i) * AXIS_LABEL.line_height() + AXIS_LABEL.size * ASCENT;
-        canvas.words(spot(plot.centre().x, y), line, setting);
+        canvas.words(spot(plot.centre().x, y), line, style);
     }
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn label_room(lines: usize) -> f64 {
 pub(crate) fn draw_no_data(canvas: &mut Canvas, plot: Rect) {
     canvas.rect(plot, None, Some(Stroke { colour: GRID, width: 1.0, dashes: &[4.0, 4.0] }));
     let at = spot(plot.centre().x, plot.centre().y + AXIS_LABEL.drop());
-    canvas.words(at, "no data", Setting::new(AXIS_LABEL, Anchor::Middle, FAINT));
+    canvas.words(at, "no data", TextStyle::new(AXIS_LABEL, Anchor::Middle, FAINT));
 }
 
 /// Cuts labels to this width; only those that the caller gave can be longer.

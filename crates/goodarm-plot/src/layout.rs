@@ -1,15 +1,15 @@
-//! Where everything stands: title, key, panels in rows and columns, caption.
+//! Where everything stands: title, legend, panels in rows and columns, caption.
 //!
 //! Panels below each other share their left and right edges, panels beside each other their upper
 //! and lower ones, so that axes can be compared by eye.
 
 use crate::bars::{self, Bars};
-use crate::canvas::{Anchor, Canvas, Setting};
-use crate::figure::{Content, Figure, Key, Panel};
+use crate::canvas::{Anchor, Canvas, TextStyle};
+use crate::figure::{Figure, Legend, Panel, PanelContent};
 use crate::font::Face;
 use crate::frame::{ASCENT, draw_no_data};
 use crate::geometry::{Rect, Spot, count, spot};
-use crate::key::{self, Entry, Rows};
+use crate::legend::{self, LegendEntry, LegendRows};
 use crate::lines::{self, Lines};
 use crate::look::{Colour, INK, QUIET};
 use crate::sectors::Sectors;
@@ -23,20 +23,21 @@ pub(crate) fn draw(figure: &Figure) -> String {
     let width = sheet.content_width();
     let title = Block::new(&figure.title, FIGURE_TITLE, INK, width);
     let caption = Block::new(&figure.caption, CAPTION, QUIET, width);
-    let key = Rows::new(shared_entries(figure), width);
+    let legend = LegendRows::new(shared_entries(figure), width);
     let cells: Vec<Cell<'_>> =
-        figure.panels.iter().map(|panel| Cell::new(panel, sheet, figure.key)).collect();
+        figure.panels.iter().map(|panel| Cell::new(panel, sheet, figure.legend)).collect();
     let grid = Grid::new(&cells, sheet);
 
-    let key_top = MARGIN + title.space();
-    let panels_top = key_top + if key.height() > 0.0 { key.height() + BLOCK_GAP } else { 0.0 };
+    let legend_top = MARGIN + title.space();
+    let panels_top =
+        legend_top + if legend.height() > 0.0 { legend.height() + BLOCK_GAP } else { 0.0 };
     let caption_top = panels_top + grid.height() + if caption.is_empty() { 0.0 } else { BLOCK_GAP };
     let height = caption_top + caption.height() + MARGIN;
 
     let mut canvas =
         Canvas::new(width + 2.0 * MARGIN, height, &spoken_title(figure), &figure.caption);
     title.draw(&mut canvas, spot(MARGIN, MARGIN));
-    key.draw(&mut canvas, spot(MARGIN, key_top));
+    legend.draw(&mut canvas, spot(MARGIN, legend_top));
     grid.draw(&mut canvas, &cells, spot(MARGIN, panels_top));
     caption.draw(&mut canvas, spot(MARGIN, caption_top));
     canvas.finish()
@@ -55,18 +56,18 @@ fn spoken_title(figure: &Figure) -> String {
     }
 }
 
-fn shared_entries(figure: &Figure) -> Vec<Entry> {
-    match figure.key {
-        Key::InPanels => Vec::new(),
-        Key::Shared => key::merged(figure.panels.iter().flat_map(panel_entries)),
+fn shared_entries(figure: &Figure) -> Vec<LegendEntry> {
+    match figure.legend {
+        Legend::InPanels => Vec::new(),
+        Legend::Shared => legend::merged(figure.panels.iter().flat_map(panel_entries)),
     }
 }
 
-fn panel_entries(panel: &Panel) -> Vec<Entry> {
+fn panel_entries(panel: &Panel) -> Vec<LegendEntry> {
     match &panel.content {
-        Content::Lines(chart) => lines::entries(chart),
-        Content::Bars(chart) => bars::entries(chart),
-        Content::Sectors(_) => Vec::new(),
+        PanelContent::Lines(chart) => lines::entries(chart),
+        PanelContent::Bars(chart) => bars::entries(chart),
+        PanelContent::Sectors(_) => Vec::new(),
     }
 }
 
@@ -96,10 +97,10 @@ impl Block {
     }
 
     fn draw(&self, canvas: &mut Canvas, origin: Spot) {
-        let setting = Setting::new(self.face, Anchor::Start, self.colour);
+        let style = TextStyle::new(self.face, Anchor::Start, self.colour);
         for (i, line) in self.lines.iter().enumerate() {
             let y = origin.y + count(i) * self.face.line_height() + self.face.size * ASCENT + 1.0;
-            canvas.words(spot(origin.x, y), line, setting);
+            canvas.words(spot(origin.x, y), line, style);
         }
     }
 }
@@ -107,7 +108,7 @@ impl Block {
 /// A panel whose room is measured.
 struct Cell<'a> {
     title: Block,
-    key: Rows,
+    legend: LegendRows,
     plan: Plan<'a>,
 }
 
@@ -119,19 +120,21 @@ enum Plan<'a> {
 }
 
 impl<'a> Cell<'a> {
-    fn new(panel: &'a Panel, sheet: Sheet, key: Key) -> Self {
+    fn new(panel: &'a Panel, sheet: Sheet, legend: Legend) -> Self {
         let title = Block::new(&panel.title, PANEL_TITLE, INK, sheet.cell_width);
         let plan = match &panel.content {
-            Content::Lines(chart) => Lines::plan(chart, sheet, key).map(Plan::Lines),
-            Content::Bars(chart) => Bars::plan(chart, sheet).map(Plan::Bars),
-            Content::Sectors(donut) => Sectors::plan(donut, sheet).map(Plan::Sectors),
+            PanelContent::Lines(chart) => Lines::plan(chart, sheet, legend).map(Plan::Lines),
+            PanelContent::Bars(chart) => Bars::plan(chart, sheet).map(Plan::Bars),
+            PanelContent::Sectors(donut) => Sectors::plan(donut, sheet).map(Plan::Sectors),
         };
         let entries = match &panel.content {
-            Content::Bars(chart) if key == Key::InPanels && plan.is_some() => bars::entries(chart),
+            PanelContent::Bars(chart) if legend == Legend::InPanels && plan.is_some() => {
+                bars::entries(chart)
+            }
             _ => Vec::new(),
         };
-        let key = Rows::new(entries, sheet.cell_width);
-        Self { title, key, plan: plan.unwrap_or(Plan::NoData) }
+        let legend = LegendRows::new(entries, sheet.cell_width);
+        Self { title, legend, plan: plan.unwrap_or(Plan::NoData) }
     }
 
     fn left_room(&self) -> f64 {
@@ -155,10 +158,11 @@ impl<'a> Cell<'a> {
     }
 
     fn top_room(&self) -> f64 {
-        let key = if self.key.height() > 0.0 { self.key.height() + PANEL_GAP } else { 0.0 };
+        let legend =
+            if self.legend.height() > 0.0 { self.legend.height() + PANEL_GAP } else { 0.0 };
         let title = if self.title.is_empty() { 0.0 } else { self.title.height() + PANEL_GAP };
         let overhang = if let Plan::Bars(bars) = &self.plan { bars.top_room() } else { 0.0 };
-        title + key + overhang.max(HALF_NUMBER)
+        title + legend + overhang.max(HALF_NUMBER)
     }
 
     fn bottom_room(&self, width: f64) -> f64 {
@@ -180,9 +184,9 @@ impl<'a> Cell<'a> {
 
     fn draw(&self, canvas: &mut Canvas, cell: Rect, plot: Rect) {
         self.title.draw(canvas, spot(cell.left, cell.top));
-        let key_top =
+        let legend_top =
             cell.top + if self.title.is_empty() { 0.0 } else { self.title.height() + PANEL_GAP };
-        self.key.draw(canvas, spot(cell.left, key_top));
+        self.legend.draw(canvas, spot(cell.left, legend_top));
         match &self.plan {
             Plan::Lines(lines) => lines.draw(canvas, plot, cell),
             Plan::Bars(bars) => bars.draw(canvas, plot),

@@ -1,12 +1,12 @@
 //! Figures of a paper: from tables of numbers to SVG text.
 //!
 //! ```
-//! use goodarm_plot::{Axis, Figure, Kind, Panel, Point, Role, Series};
+//! use goodarm_plot::{Axis, Figure, SeriesKind, Panel, Point, Look, Series};
 //!
 //! let points = [(0.0, 0.0), (1e5, 0.62), (2e5, 0.81), (3e5, 0.84)];
 //! let points = points.map(|(x, y)| Point { x, y, error: Some(0.02) });
-//! // The role is the same number in every figure.
-//! let series = vec![Series::new("BMA-GAI", Role(0), Kind::Line, points)];
+//! // A method has the same look in every figure.
+//! let series = vec![Series::new("BMA-GAI", Look(0), SeriesKind::Line, points)];
 //! let (x, y) = (Axis::linear("budget (tokens)"), Axis::linear("certified answers"));
 //! let figure = Figure::new(
 //!     "Reliable coverage",
@@ -28,8 +28,8 @@ mod figure;
 mod font;
 mod frame;
 mod geometry;
-mod key;
 mod layout;
+mod legend;
 mod lines;
 mod look;
 mod numbers;
@@ -41,10 +41,10 @@ mod sheet;
 mod ticks;
 
 pub use figure::{
-    Axis, Bar, BarChart, BarSeries, Content, Donut, Figure, Key, Kind, LineChart, Panel, Point,
-    Scale, Sector, Series,
+    Axis, Bar, BarChart, BarSeries, Donut, Figure, Legend, LineChart, Panel, PanelContent, Point,
+    Scale, Sector, Series, SeriesKind,
 };
-pub use look::Role;
+pub use look::Look;
 
 /// The figure as a self-contained SVG document on white paper. Any text in it is escaped, no
 /// element has an id, and nothing is loaded from elsewhere.

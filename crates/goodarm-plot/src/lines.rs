@@ -3,13 +3,13 @@
 mod names;
 mod track;
 
-use crate::axis::{self, Span};
+use crate::axis::{self, AxisSpan};
 use crate::canvas::Canvas;
-use crate::figure::{Key, Kind, LineChart, Series};
+use crate::figure::{Legend, LineChart, Series, SeriesKind};
 use crate::frame::Ruler;
 use crate::geometry::Rect;
-use crate::key::{Entry, Sample};
-use crate::look::{self, Look, REFERENCE};
+use crate::legend::{LegendEntry, LegendSample};
+use crate::look::{REFERENCE, Style};
 use crate::sheet::Sheet;
 use names::Name;
 use track::Track;
@@ -17,14 +17,14 @@ use track::Track;
 /// A line chart whose axes are settled.
 pub(crate) struct Lines<'a> {
     chart: &'a LineChart,
-    x: Span,
+    x: AxisSpan,
     y: Ruler,
     names: Vec<Name>,
 }
 
 impl<'a> Lines<'a> {
     /// `None` if no point can be shown.
-    pub(crate) fn plan(chart: &'a LineChart, sheet: Sheet, key: Key) -> Option<Self> {
+    pub(crate) fn plan(chart: &'a LineChart, sheet: Sheet, legend: Legend) -> Option<Self> {
         let points = || chart.series.iter().flat_map(|series| shown(chart, series));
         let xs: Vec<f64> = points().filter_map(|point| point.x).collect();
         // Errors must not stretch the axis below zero if no value is negative.
@@ -32,14 +32,14 @@ impl<'a> Lines<'a> {
         let ends = |point: Shown| [point.low.max(floor), point.y, point.high];
         let ys: Vec<f64> = points().flat_map(ends).collect();
         let y = axis::fit(&chart.y, &ys, Y_MARGIN)?;
-        let x = axis::fit(&chart.x, &xs, X_MARGIN).unwrap_or(Span {
+        let x = axis::fit(&chart.x, &xs, X_MARGIN).unwrap_or(AxisSpan {
             scale: chart.x.scale,
             start: 0.0,
             end: 1.0,
         });
-        let names = match key {
-            Key::InPanels => names::plan(chart, sheet),
-            Key::Shared => Vec::new(),
+        let names = match legend {
+            Legend::InPanels => names::plan(chart, sheet),
+            Legend::Shared => Vec::new(),
         };
         Some(Self { chart, x, y: Ruler::upright(&chart.y, y, sheet), names })
     }
@@ -85,27 +85,27 @@ impl<'a> Lines<'a> {
         canvas.close_window();
         for track in &tracks {
             for at in track.marked().into_iter().filter(|at| plot.grown(0.5).holds(*at)) {
-                canvas.marker(at, track.look.marker, track.look.colour);
+                canvas.marker(at, track.style.marker, track.style.colour);
             }
         }
         names::draw(canvas, &self.names, &tracks, plot);
     }
 }
 
-/// The entries of these series in a key.
-pub(crate) fn entries(chart: &LineChart) -> Vec<Entry> {
+/// The entries of these series in a legend.
+pub(crate) fn entries(chart: &LineChart) -> Vec<LegendEntry> {
     let named = chart.series.iter().filter(|series| shown(chart, series).next().is_some());
     named
         .map(|series| {
-            let is_reference = series.kind == Kind::Reference;
-            let sample = if is_reference { Sample::Reference } else { Sample::Line };
-            Entry { name: series.name.clone(), look: look_of(series), sample }
+            let is_reference = series.kind == SeriesKind::Reference;
+            let sample = if is_reference { LegendSample::Reference } else { LegendSample::Line };
+            LegendEntry { name: series.name.clone(), style: style_of(series), sample }
         })
         .collect()
 }
 
-fn look_of(series: &Series) -> Look {
-    if series.kind == Kind::Reference { REFERENCE } else { look::look(series.role) }
+fn style_of(series: &Series) -> Style {
+    if series.kind == SeriesKind::Reference { REFERENCE } else { series.look.style() }
 }
 
 /// A point that its axes can show; `x` is absent for a level line through all of them.
@@ -117,7 +117,7 @@ struct Shown {
 }
 
 fn shown<'a>(chart: &'a LineChart, series: &'a Series) -> impl Iterator<Item = Shown> + 'a {
-    let level = series.kind == Kind::Reference && series.points.len() == 1;
+    let level = series.kind == SeriesKind::Reference && series.points.len() == 1;
     series.points.iter().filter_map(move |point| {
         axis::transformed(chart.y.scale, point.y)?;
         if !level {

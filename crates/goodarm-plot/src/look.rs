@@ -5,7 +5,7 @@
 
 /// The look of a method, by number. Give each method its number once and use it in every figure.
 ///
-/// | Role | Colour | Line | Marker |
+/// | Look | Colour | Line | Marker |
 /// |---|---|---|---|
 /// | 0 | blue | solid | disc |
 /// | 1 | vermilion | dashed | open square |
@@ -19,7 +19,7 @@
 /// The colours are those of Okabe and Ito, whose yellow is darkened to be seen on white. Numbers
 /// from 8 on use the same colours with other dashes and markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Role(pub usize);
+pub struct Look(pub usize);
 
 /// Red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Colour {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum MarkerShape {
     Disc,
     Square,
     Triangle,
@@ -52,7 +52,7 @@ pub(crate) enum Shape {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Marker {
-    pub(crate) shape: Shape,
+    pub(crate) shape: MarkerShape,
     pub(crate) filled: bool,
 }
 
@@ -72,7 +72,7 @@ pub(crate) enum Hatch {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Look {
+pub(crate) struct Style {
     pub(crate) colour: Colour,
     pub(crate) dashes: &'static [f64],
     pub(crate) marker: Marker,
@@ -91,23 +91,26 @@ pub(crate) const QUIET: Colour = Colour(0x4b, 0x51, 0x5a);
 pub(crate) const FAINT: Colour = Colour(0x9a, 0xa0, 0xa8);
 pub(crate) const GRID: Colour = Colour(0xe4, 0xe6, 0xea);
 
-pub(crate) const REFERENCE: Look = Look {
+pub(crate) const REFERENCE: Style = Style {
     colour: Colour(0x74, 0x7a, 0x83),
     dashes: &[4.0, 3.0],
-    marker: Marker { shape: Shape::Disc, filled: true },
+    marker: Marker { shape: MarkerShape::Disc, filled: true },
     hatch: Hatch::Pale,
 };
 
-/// Numbers from [`COLOUR_COUNT`] on shift dashes and markers against the colours by different steps,
-/// so that the first 64 looks all differ.
-pub(crate) fn look(role: Role) -> Look {
-    let turn = role.0 / COLOUR_COUNT;
-    let pick = |step: usize| (role.0 % COLOUR_COUNT + turn % COLOUR_COUNT * step) % COLOUR_COUNT;
-    Look {
-        colour: COLOURS[pick(0)],
-        dashes: DASHES[pick(1)],
-        marker: MARKERS[pick(3)],
-        hatch: HATCHES[pick(1)],
+impl Look {
+    /// From [`COLOUR_COUNT`] on, dashes and markers are shifted against the colours by different steps,
+    /// so that the first 64 styles all differ.
+    pub(crate) fn style(self) -> Style {
+        let turn = self.0 / COLOUR_COUNT;
+        let pick =
+            |step: usize| (self.0 % COLOUR_COUNT + turn % COLOUR_COUNT * step) % COLOUR_COUNT;
+        Style {
+            colour: COLOURS[pick(0)],
+            dashes: DASHES[pick(1)],
+            marker: MARKERS[pick(3)],
+            hatch: HATCHES[pick(1)],
+        }
     }
 }
 
@@ -135,14 +138,14 @@ const DASHES: [&[f64]; COLOUR_COUNT] = [
 ];
 
 const MARKERS: [Marker; COLOUR_COUNT] = [
-    Marker { shape: Shape::Disc, filled: true },
-    Marker { shape: Shape::Square, filled: false },
-    Marker { shape: Shape::Triangle, filled: true },
-    Marker { shape: Shape::Diamond, filled: false },
-    Marker { shape: Shape::TriangleDown, filled: true },
-    Marker { shape: Shape::Disc, filled: false },
-    Marker { shape: Shape::Square, filled: true },
-    Marker { shape: Shape::Diamond, filled: true },
+    Marker { shape: MarkerShape::Disc, filled: true },
+    Marker { shape: MarkerShape::Square, filled: false },
+    Marker { shape: MarkerShape::Triangle, filled: true },
+    Marker { shape: MarkerShape::Diamond, filled: false },
+    Marker { shape: MarkerShape::TriangleDown, filled: true },
+    Marker { shape: MarkerShape::Disc, filled: false },
+    Marker { shape: MarkerShape::Square, filled: true },
+    Marker { shape: MarkerShape::Diamond, filled: true },
 ];
 
 const HATCHES: [Hatch; COLOUR_COUNT] = [
@@ -162,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_first_64_looks_differ_even_without_colour_from_others_of_their_colour() {
-        let looks: Vec<Look> = (0..64).map(|n| look(Role(n))).collect();
+        let looks: Vec<Style> = (0..64).map(|n| Look(n).style()).collect();
         for (i, a) in looks.iter().enumerate() {
             for b in &looks[..i] {
                 assert!(a != b);
@@ -174,14 +177,14 @@ mod tests {
     fn the_first_8_looks_differ_in_grey() {
         for i in 0..COLOUR_COUNT {
             for j in 0..i {
-                let (a, b) = (look(Role(i)), look(Role(j)));
+                let (a, b) = (Look(i).style(), Look(j).style());
                 assert!(a.dashes != b.dashes && a.marker != b.marker && a.hatch != b.hatch);
             }
         }
     }
 
     #[test]
-    fn any_number_is_a_role() {
-        let _ = look(Role(usize::MAX));
+    fn any_number_is_a_look() {
+        let _ = Look(usize::MAX).style();
     }
 }

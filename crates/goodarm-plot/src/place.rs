@@ -2,7 +2,7 @@
 
 /// Where a label wants its middle to be, and how high it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Label {
+pub(crate) struct LabelBox {
     pub(crate) middle: f64,
     pub(crate) height: f64,
 }
@@ -10,7 +10,7 @@ pub(crate) struct Label {
 /// Middles that keep the labels apart, in the order of the list from top to bottom, and between
 /// `top` and `bottom`; as near to where they want to be as that allows (least squares).
 /// If the labels are higher than the space, the last ones leave it.
-pub(crate) fn spread(labels: &[Label], top: f64, bottom: f64) -> Vec<f64> {
+pub(crate) fn spread(labels: &[LabelBox], top: f64, bottom: f64) -> Vec<f64> {
     // With the heights of all labels before it taken away, a label's place must not be less than
     // that of the label before: then they do not overlap. The nearest such places are the isotonic
     // regression of the wanted ones, found by pooling neighbours that are out of order.
@@ -58,19 +58,19 @@ mod tests {
     fn labels_never_overlap_and_stay_inside_if_they_fit() {
         let mut random = Random::new(7);
         for _ in 0..5000 {
-            let labels: Vec<Label> = (0..random.below(12))
+            let labels: Vec<LabelBox> = (0..random.below(12))
                 .map(|_| {
                     // Every third label is the same, as for lines that coincide.
                     let middle =
                         if random.below(3) == 0 { 50.0 } else { random.between(-20.0, 320.0) };
-                    Label { middle, height: random.between(5.0, 40.0) }
+                    LabelBox { middle, height: random.between(5.0, 40.0) }
                 })
                 .collect();
             check_spread(&labels, 0.0, 300.0);
         }
     }
 
-    fn check_spread(labels: &[Label], top: f64, bottom: f64) {
+    fn check_spread(labels: &[LabelBox], top: f64, bottom: f64) {
         let middles = spread(labels, top, bottom);
         let total: f64 = labels.iter().map(|label| label.height).sum();
         let edges =
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn labels_with_room_stay_where_they_want_to_be() {
-        let labels = [10.0, 50.0, 90.0].map(|middle| Label { middle, height: 15.0 });
+        let labels = [10.0, 50.0, 90.0].map(|middle| LabelBox { middle, height: 15.0 });
         let middles = spread(&labels, 0.0, 100.0);
         assert!(
             middles.iter().zip([10.0, 50.0, 90.0]).all(|(a, b): (&f64, f64)| (a - b).abs() < 1e-9)
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn equal_labels_share_the_displacement_in_the_order_of_the_list() {
-        let labels = [50.0; 3].map(|middle| Label { middle, height: 10.0 });
+        let labels = [50.0; 3].map(|middle| LabelBox { middle, height: 10.0 });
         let middles = spread(&labels, 0.0, 100.0);
         assert!(
             middles.iter().zip([40.0, 50.0, 60.0]).all(|(a, b): (&f64, f64)| (a - b).abs() < 1e-9)

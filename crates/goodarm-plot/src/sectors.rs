@@ -1,11 +1,11 @@
 //! Parts of a whole, as a ring with names around it.
 
-use crate::canvas::{Anchor, Canvas, Setting, Stroke, number};
+use crate::canvas::{Anchor, Canvas, Stroke, TextStyle, number};
 use crate::figure::{Donut, Sector};
 use crate::geometry::{Rect, Spot, count, spot};
-use crate::look::{self, FAINT, INK, QUIET, WHITE};
+use crate::look::{FAINT, INK, QUIET, WHITE};
 use crate::numbers;
-use crate::place::{Label, spread};
+use crate::place::{LabelBox, spread};
 use crate::sheet::{AXIS_LABEL, NAME, PANEL_TITLE, Sheet};
 
 /// A ring whose parts and names are settled.
@@ -98,8 +98,8 @@ impl<'a> Sectors<'a> {
         for (i, line) in lines.iter().enumerate() {
             let above = (count(lines.len()) - 1.0) / 2.0;
             let y = centre.y + (count(i) - above) * AXIS_LABEL.line_height() + AXIS_LABEL.drop();
-            let setting = Setting::new(AXIS_LABEL, Anchor::Middle, QUIET);
-            canvas.words(spot(centre.x, y), line, setting);
+            let style = TextStyle::new(AXIS_LABEL, Anchor::Middle, QUIET);
+            canvas.words(spot(centre.x, y), line, style);
         }
         self.draw_names(canvas, cell, true);
         self.draw_names(canvas, cell, false);
@@ -124,7 +124,7 @@ impl<'a> Sectors<'a> {
             along(inner, corners[1]),
             along(inner, corners[0]),
         );
-        let colour = look::look(part.sector.role).colour;
+        let colour = part.sector.look.style().colour;
         canvas.path(&data, Some((colour, 1.0)), None);
     }
 
@@ -151,11 +151,11 @@ impl<'a> Sectors<'a> {
         if left {
             parts.reverse(); // clockwise is upwards there
         }
-        let labels: Vec<Label> = parts
+        let labels: Vec<LabelBox> = parts
             .iter()
             .map(|part| {
                 let out = around(centre, self.radius + STUB, part.nearest_turn());
-                Label { middle: out.y + part.below_leader(), height: part.height() }
+                LabelBox { middle: out.y + part.below_leader(), height: part.height() }
             })
             .collect();
         let side = if left { -1.0 } else { 1.0 };
@@ -178,10 +178,10 @@ fn draw_name(canvas: &mut Canvas, part: &Part<'_>, at: Spot, left: bool) {
     let anchor = if left { Anchor::End } else { Anchor::Start };
     let top = at.y - part.height() / 2.0 + PART_GAP / 2.0;
     let baseline = top + PERCENTAGE.size;
-    canvas.words(spot(at.x, baseline), &part.percentage, Setting::new(PERCENTAGE, anchor, INK));
+    canvas.words(spot(at.x, baseline), &part.percentage, TextStyle::new(PERCENTAGE, anchor, INK));
     for (i, line) in part.name.iter().enumerate() {
         let y = baseline + count(i + 1) * NAME.line_height();
-        canvas.words(spot(at.x, y), line, Setting::new(NAME, anchor, INK));
+        canvas.words(spot(at.x, y), line, TextStyle::new(NAME, anchor, INK));
     }
 }
 

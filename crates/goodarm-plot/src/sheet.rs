@@ -15,7 +15,7 @@ pub(crate) const MARGIN: f64 = 14.0;
 /// Between panels.
 pub(crate) const COLUMN_GAP: f64 = 20.0;
 pub(crate) const ROW_GAP: f64 = 20.0;
-/// Between a title, a key, panels and a caption.
+/// Between a title, a legend, panels and a caption.
 pub(crate) const BLOCK_GAP: f64 = 12.0;
 
 /// How much room each panel has.

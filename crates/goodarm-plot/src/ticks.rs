@@ -1,6 +1,6 @@
 //! Round numbers along an axis.
 
-use crate::axis::{Span, transformed};
+use crate::axis::{AxisSpan, transformed};
 use crate::figure::{Axis, Scale};
 use crate::geometry::count;
 use crate::numbers::{self, ten_to, whole};
@@ -8,14 +8,14 @@ use crate::numbers::{self, ten_to, whole};
 /// A mark on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tick {
-    /// A value or its logarithm, as in [`Span`].
+    /// A value or its logarithm, as in [`AxisSpan`].
     pub(crate) at: f64,
     /// Empty for a mark between the numbers.
     pub(crate) label: String,
 }
 
 /// The marks asked for, or about `count_max` labelled ones at round numbers; in rising order.
-pub(crate) fn ticks(axis: &Axis, span: &Span, count_max: usize) -> Vec<Tick> {
+pub(crate) fn ticks(axis: &Axis, span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     match &axis.ticks {
         Some(asked) => asked_ticks(asked, span),
         None => match span.scale {
@@ -26,7 +26,7 @@ pub(crate) fn ticks(axis: &Axis, span: &Span, count_max: usize) -> Vec<Tick> {
 }
 
 /// The span, up to round numbers at its ends if they are near.
-pub(crate) fn rounded(span: Span, count_max: usize) -> Span {
+pub(crate) fn rounded(span: AxisSpan, count_max: usize) -> AxisSpan {
     if span.scale == Scale::Log10 || span.start > span.end {
         return span;
     }
@@ -45,7 +45,7 @@ pub(crate) fn rounded(span: Span, count_max: usize) -> Span {
     if (new_step - step).abs() < ROUNDING * step { rounded } else { span }
 }
 
-fn asked_ticks(asked: &[(f64, String)], span: &Span) -> Vec<Tick> {
+fn asked_ticks(asked: &[(f64, String)], span: &AxisSpan) -> Vec<Tick> {
     let mut ticks: Vec<Tick> = asked
         .iter()
         .filter_map(|(value, label)| {
@@ -58,7 +58,7 @@ fn asked_ticks(asked: &[(f64, String)], span: &Span) -> Vec<Tick> {
     ticks
 }
 
-fn linear_ticks(span: &Span, count_max: usize) -> Vec<Tick> {
+fn linear_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     let (step, values) = round_values(span.low(), span.high(), count_max);
     let labels = numbers::tick_labels(&values, step);
     values.into_iter().zip(labels).map(|(at, label)| Tick { at, label }).collect()
@@ -97,7 +97,7 @@ fn multiples(step: f64, low: f64, high: f64) -> Vec<f64> {
 
 /// Powers of ten; between them 2 and 5 if there are few, and ordinary round numbers if there are
 /// hardly any.
-fn log_ticks(span: &Span, count_max: usize) -> Vec<Tick> {
+fn log_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     let decades = span.high() - span.low();
     if decades >= DECADES_FOR_POWERS {
         return powers_of_ten(span, count_max);
@@ -116,7 +116,7 @@ fn log_ticks(span: &Span, count_max: usize) -> Vec<Tick> {
     narrow_log_ticks(span, count_max)
 }
 
-fn narrow_log_ticks(span: &Span, count_max: usize) -> Vec<Tick> {
+fn narrow_log_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     let (low, high) = (libm::pow(10.0, span.low()), libm::pow(10.0, span.high()));
     let (step, values) = round_values(low, high, count_max);
     let labels = numbers::tick_labels(&values, step);
@@ -124,7 +124,7 @@ fn narrow_log_ticks(span: &Span, count_max: usize) -> Vec<Tick> {
     values.into_iter().zip(labels).map(|(value, label)| Tick { at: at(value), label }).collect()
 }
 
-fn powers_of_ten(span: &Span, count_max: usize) -> Vec<Tick> {
+fn powers_of_ten(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     let (stride, exponents) = chosen(&STRIDES, span.low(), span.high(), count_max);
     let values: Vec<f64> = exponents.iter().map(|&e| ten_to(whole(libm::round(e)))).collect();
     let labels = numbers::log_labels(&values);

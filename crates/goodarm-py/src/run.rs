@@ -10,7 +10,7 @@ use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::folder::Folder;
 use goodarm_record::notice::{Notice, Observer, Progress};
 use goodarm_record::view::EndingFacts;
-use goodarm_report::{Page, finish_run, report_recovery, why_stopped};
+use goodarm_report::{PageOutcome, finish_run, report_recovery, why_stopped};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -177,7 +177,7 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended
     let folder = Folder::new(&run.job().settings.output);
     let finished = finish_run(&run.standing(&folder), &ending);
     let finished = finished.map_err(|error| raised("OutputError", &error))?;
-    if let Page::Failed(error) = finished.page {
+    if let PageOutcome::Failed(error) = finished.page {
         shared.state().notices.push(("warning", format!("no report: {error}")));
     }
     let text = match ending {

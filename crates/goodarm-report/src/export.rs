@@ -17,7 +17,7 @@ use crate::Report;
 
 /// For whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum ExportFormat {
     /// A table with a header row.
     Csv,
     /// The same as Parquet.
@@ -30,9 +30,9 @@ pub enum Target {
 
 /// What is to be written.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct ExportRequest<'a> {
     /// For whom.
-    pub target: Target,
+    pub format: ExportFormat,
     /// All answers with their status, and not the certified ones only.
     pub all: bool,
     /// Where; beside the run's other files if not given.
@@ -43,7 +43,7 @@ pub struct Request<'a> {
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportedFile {
     /// Where.
     pub path: PathBuf,
     /// How many answers.
@@ -80,24 +80,24 @@ impl Report {
     }
 
     /// Writes what the run found for another tool.
-    pub fn export(&self, request: &Request<'_>) -> Result<Exported, ExportError> {
+    pub fn export(&self, request: &ExportRequest<'_>) -> Result<ExportedFile, ExportError> {
         let rows = self.rows(request.all)?;
         let name = if request.all { "answers" } else { "certified" };
-        let ending = match request.target {
-            Target::Csv => "csv",
-            Target::Parquet => "parquet",
-            Target::HuggingFace => "hf",
-            Target::Inspect => "inspect.jsonl",
+        let ending = match request.format {
+            ExportFormat::Csv => "csv",
+            ExportFormat::Parquet => "parquet",
+            ExportFormat::HuggingFace => "hf",
+            ExportFormat::Inspect => "inspect.jsonl",
         };
         let beside = || self.folder.path().join(format!("{name}.{ending}"));
         let path = request.out.map_or_else(beside, Path::to_owned);
-        match request.target {
-            Target::Csv => {
+        match request.format {
+            ExportFormat::Csv => {
                 replace(&path, |file| file.write_all(flat::table(&rows).csv().as_bytes()))?;
             }
-            Target::Parquet => replace(&path, |file| flat::table(&rows).write_parquet(file))?,
-            Target::HuggingFace => self.write_dataset(&path, &rows)?,
-            Target::Inspect => {
+            ExportFormat::Parquet => replace(&path, |file| flat::table(&rows).write_parquet(file))?,
+            ExportFormat::HuggingFace => self.write_dataset(&path, &rows)?,
+            ExportFormat::Inspect => {
                 let (question, answer) =
                     request.fields.as_ref().ok_or(ExportError::NoField("answer"))?;
                 replace(&path, |file| {
@@ -106,7 +106,7 @@ impl Report {
                 })?;
             }
         }
-        Ok(Exported { path, count: rows.len() })
+        Ok(ExportedFile { path, count: rows.len() })
     }
 
     /// What is known of every answer, and the place of its certificate, in the order of the file.
@@ -136,7 +136,7 @@ impl Report {
         if !all {
             answers.sort_by_key(|(answer, _)| answer.rank);
         }
-        let row = |(answer, arm): (&crate::report::Answer, u32)| Row {
+        let row = |(answer, arm): (&crate::report::ReportAnswer, u32)| Row {
             candidate: candidates.get(ArmId(arm)),
             finding: Finding {
                 status: answer.status.name(),

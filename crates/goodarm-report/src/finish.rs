@@ -13,16 +13,16 @@ use crate::words::{counted, printable_note, were};
 
 /// What is left of a run that has ended.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedRun {
     /// Its totals, as they are in `summary.json`.
     pub overview: Overview,
     /// Its page.
-    pub page: Page,
+    pub page: PageOutcome,
 }
 
 /// What became of the page of a run.
 #[derive(Debug)]
-pub enum Page {
+pub enum PageOutcome {
     /// It is in this file.
     Written(PathBuf),
     /// The run is so large that writing it takes longer than a person waits.
@@ -36,16 +36,16 @@ pub enum Page {
 /// # Errors
 ///
 /// A file cannot be written. One that is only for people, the page, is no error.
-pub fn finish_run(standing: &Standing<'_>, ending: &Ending) -> Result<Finished, OutputError> {
+pub fn finish_run(standing: &Standing<'_>, ending: &Ending) -> Result<FinishedRun, OutputError> {
     let overview = finish::write(standing, ending)?;
     let page = if overview.calls > CALLS_MAX || overview.candidates > CANDIDATES_MAX {
-        Page::TooLarge
+        PageOutcome::TooLarge
     } else {
         let report = Report::read_for_page(standing.folder.path(), None);
         let written = report.and_then(|report| report.write_page(None));
-        written.map_or_else(Page::Failed, Page::Written)
+        written.map_or_else(PageOutcome::Failed, PageOutcome::Written)
     };
-    Ok(Finished { overview, page })
+    Ok(FinishedRun { overview, page })
 }
 
 /// What a resumed run found of the last process, a sentence each.

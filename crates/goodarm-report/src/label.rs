@@ -10,11 +10,11 @@ use std::sync::Arc;
 use goodarm_record::card_queue::CardQueue;
 
 use crate::site::{Port, Server, SiteError};
-use site::Desk;
+use site::LabelSite;
 
 /// What the page tells about itself.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct LabelPageInfo {
     /// The run's folder.
     pub folder: String,
     /// The name that a new labeller is offered.
@@ -25,7 +25,7 @@ pub struct About {
 
 /// A page that serves the cards of a queue until it is closed.
 pub struct LabelPage {
-    desk: Arc<Desk>,
+    site: Arc<LabelSite>,
     _server: Server,
 }
 
@@ -34,15 +34,15 @@ impl LabelPage {
     pub fn open(
         port: Port,
         queue: Box<dyn CardQueue + Send>,
-        about: About,
+        about: LabelPageInfo,
     ) -> Result<Self, SiteError> {
-        let desk = Arc::new(Desk::new(queue, about));
-        let server = port.serve(site::page(), Arc::clone(&desk))?;
-        Ok(Self { desk, _server: server })
+        let site = Arc::new(LabelSite::new(queue, about));
+        let server = port.serve(site::page(), Arc::clone(&site))?;
+        Ok(Self { site, _server: server })
     }
 
     /// Waits for what is being kept, takes nothing more, and hands the queue back; nothing if it broke.
     pub fn close(self) -> Option<Box<dyn CardQueue + Send>> {
-        self.desk.close()
+        self.site.close()
     }
 }

@@ -21,6 +21,6 @@ mod summary;
 pub mod watch;
 pub mod words;
 
-pub use finish::{Finished, Page, finish_run, report_recovery, why_stopped};
+pub use finish::{FinishedRun, PageOutcome, finish_run, report_recovery, why_stopped};
 pub use report::{Report, ReportError, publish_claim};
 pub use summary::summary_text;

@@ -10,9 +10,9 @@ use minijinja::{Environment, HtmlEscape, UndefinedBehavior, Value};
 pub const SHEET_STYLE: &str = include_str!("../web/sheet/style.css");
 
 /// A page of ours.
-pub struct Template(pub &'static str);
+pub struct PageTemplate(pub &'static str);
 
-impl Template {
+impl PageTemplate {
     /// A run.
     pub(crate) const REPORT: Self = Self(include_str!("../web/report/page.html"));
     /// A run that goes on.
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(prose("a `<b>` c").as_str(), Some("a <code>&lt;b&gt;</code> c"));
         let hostile = "</title><script>'\"&{{ style }}";
         let values = minijinja::context! { style => own("a > b"), script => hostile };
-        let page = Template::WATCH.fill(values);
+        let page = PageTemplate::WATCH.fill(values);
         assert!(page.contains("<style>a > b</style>"), "{page}");
         assert!(page.contains("&lt;script&gt;&#x27;&quot;&amp;{{ style }}"), "{page}");
         assert!(!page.contains(hostile), "{page}");

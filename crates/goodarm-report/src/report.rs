@@ -9,8 +9,8 @@ pub(crate) mod data;
 mod details;
 mod gather;
 mod html;
-pub(crate) mod lines;
 mod plots;
+pub(crate) mod rows;
 mod spending;
 mod text;
 mod trail;
@@ -29,11 +29,11 @@ use goodarm_record::view::Overview;
 use thiserror::Error;
 
 pub(crate) use cut::beginning;
-pub(crate) use data::{Answer, Data};
+pub(crate) use data::{ReportAnswer, ReportData};
 pub(crate) use html::{STYLE, plain_script, policy, script};
 pub(crate) use trail::Trail;
 
-use calls::Calls;
+use calls::KeptCalls;
 use gather::Gatherer;
 
 /// Why there is no report.
@@ -58,7 +58,7 @@ pub enum ReportError {
 /// writes the claim itself when it ends. The journal is read once.
 pub fn publish_claim(folder: &Folder) -> Result<Option<Overview>, ReportError> {
     let has_page = folder.report().exists();
-    let calls = if has_page { Calls::wanted() } else { Calls::unwanted() };
+    let calls = if has_page { KeptCalls::wanted() } else { KeptCalls::unwanted() };
     let published = labels::publish(folder, |balance| Gatherer::new(balance, calls))?;
     let Some(Published { overview, replay }) = published else { return Ok(None) };
     if has_page {
@@ -71,14 +71,14 @@ pub fn publish_claim(folder: &Folder) -> Result<Option<Overview>, ReportError> {
 pub struct Report {
     pub(crate) folder: Folder,
     /// The totals, and every answer with its evidence.
-    pub(crate) data: Data,
+    pub(crate) data: ReportData,
     /// The answers' own fields, and their questions; none if they cannot be found.
     pub(crate) roster: Option<Roster>,
     /// Which of them is the id.
     id_field: String,
-    reply_lengths: cut::Lengths,
+    reply_lengths: cut::LengthCounts,
     /// Those that the page shows, if a page is wanted.
-    calls: Calls,
+    calls: KeptCalls,
     /// How many entries of the journal were read.
     entry_count: u64,
 }
@@ -87,18 +87,18 @@ impl Report {
     /// Reads a run's folder; `candidates` is the file of answers, for a folder that has lost its
     /// copy.
     pub fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
-        Self::read_with(folder, candidates, Calls::unwanted())
+        Self::read_with(folder, candidates, KeptCalls::unwanted())
     }
 
     /// The same, for a page: its calls are kept, so that the journal is read once.
     pub fn read_for_page(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
-        Self::read_with(folder, candidates, Calls::wanted())
+        Self::read_with(folder, candidates, KeptCalls::wanted())
     }
 
     fn read_with(
         folder: &Path,
         candidates: Option<&Path>,
-        calls: Calls,
+        calls: KeptCalls,
     ) -> Result<Self, ReportError> {
         let folder = Folder::new(folder);
         let replay = Replay::open(&folder.journal())?;

@@ -14,11 +14,11 @@ use hyper::body::Bytes;
 use minijinja::context;
 use thiserror::Error;
 
-use crate::markup::{Template, own};
+use crate::markup::{PageTemplate, own};
 use crate::report::policy;
 use guard::{Guard, Token};
 
-pub(crate) use guard::Asked;
+pub(crate) use guard::SiteRequest;
 pub(crate) use server::Server;
 
 /// Why there is no page.
@@ -63,7 +63,7 @@ impl Port {
     }
 
     /// Begins to serve.
-    pub(crate) fn serve(self, page: Page, site: Arc<impl Site>) -> Result<Server, SiteError> {
+    pub(crate) fn serve(self, page: SitePage, site: Arc<impl Site>) -> Result<Server, SiteError> {
         Ok(server::start(self.listener, Guard::new(self.number, self.token), page, site)?)
     }
 }
@@ -74,7 +74,7 @@ pub(crate) trait Site: Send + Sync + 'static {
     type Route: Send;
 
     /// Which one it is; nothing if there is none.
-    fn route(asked: &Asked<'_>) -> Option<Self::Route>;
+    fn route(asked: &SiteRequest<'_>) -> Option<Self::Route>;
 
     /// How much of the body of such a request is read.
     fn body_bytes_max(route: &Self::Route) -> usize;
@@ -88,15 +88,15 @@ pub(crate) trait Site: Send + Sync + 'static {
 }
 
 /// A page, and what it may do.
-pub(crate) struct Page {
+pub(crate) struct SitePage {
     html: String,
     /// Its content security policy.
     policy: String,
 }
 
-impl Page {
+impl SitePage {
     /// All of it is ours: the texts of answers come later, as JSON, and are shown as text.
-    pub(crate) fn new(template: &Template, style: String, script: String) -> Self {
+    pub(crate) fn new(template: &PageTemplate, style: String, script: String) -> Self {
         let policy = policy(&script, &style)
             + "; connect-src 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
         let html = template.fill(context! { style => own(style), script => own(script) });

@@ -23,9 +23,9 @@ use goodarm_record::questions::Questions;
 use goodarm_record::view::EndingView;
 
 use crate::site::{Port, Server, SiteError};
-use site::RunSite;
+use site::WatchSite;
 use snapshot_builder::SnapshotBuilder;
-use state::{Phase, Shared};
+use state::{Phase, SharedState};
 
 /// The job of a run that is watched.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub struct WatchedJob {
 
 /// Shows on a page what happens in a run.
 pub struct Watch {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     builder: SnapshotBuilder,
     /// Serves until it is dropped.
     _server: Server,
@@ -66,8 +66,8 @@ impl Watch {
         control: &Arc<Control>,
     ) -> Result<Self, SiteError> {
         let builder = SnapshotBuilder::new(&job, standing, progress);
-        let shared = Arc::new(Shared::new(job, control, builder.snapshot()));
-        let server = port.serve(site::page(), Arc::new(RunSite::new(&shared)))?;
+        let shared = Arc::new(SharedState::new(job, control, builder.snapshot()));
+        let server = port.serve(site::page(), Arc::new(WatchSite::new(&shared)))?;
         Ok(Self { shared, builder, _server: server })
     }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell as Target;
 
-use crate::{Failure, own_text};
+use crate::{CommandError, own_text};
 
 /// What the command takes.
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ pub enum Shell {
 }
 
 /// Prints the completions of a program, or its man page.
-pub fn run(mut command: Command, arguments: &CompletionsArguments) -> Result<(), Failure> {
+pub fn run(mut command: Command, arguments: &CompletionsArguments) -> Result<(), CommandError> {
     let mut bytes = Vec::new();
     let target = match arguments.shell {
         Shell::Bash => Target::Bash,
@@ -49,7 +49,7 @@ pub fn run(mut command: Command, arguments: &CompletionsArguments) -> Result<(),
         Shell::Man => {
             clap_mangen::Man::new(command)
                 .render(&mut bytes)
-                .map_err(|error| Failure::wrong_input(format!("the man page: {error}")))?;
+                .map_err(|error| CommandError::wrong_input(format!("the man page: {error}")))?;
             let _ = own_text().write_all(&bytes);
             return Ok(());
         }

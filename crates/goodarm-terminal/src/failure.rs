@@ -8,12 +8,12 @@ use crate::{Exit, say};
 
 /// What is said on standard error, and the exit code.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CommandError {
     message: String,
     exit: Exit,
 }
 
-impl Failure {
+impl CommandError {
     /// A file or an argument is wrong.
     pub fn wrong_input(message: impl fmt::Display) -> Self {
         Self::with_exit(Exit::WrongInput, message)
@@ -35,14 +35,14 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.message.fmt(f)
     }
 }
 
 /// Says what went wrong in a command of this program.
-pub fn finish(program: &str, outcome: Result<(), Failure>) -> Exit {
+pub fn finish(program: &str, outcome: Result<(), CommandError>) -> Exit {
     match outcome {
         Ok(()) => Exit::Success,
         Err(failure) => {

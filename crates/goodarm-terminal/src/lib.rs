@@ -19,8 +19,8 @@ use clap::Parser;
 use goodarm_files::visible;
 
 pub use exit::Exit;
-pub use failure::{Failure, finish};
-pub use progress::Progress;
+pub use failure::{CommandError, finish};
+pub use progress::ProgressDisplay;
 
 /// What was typed, or how the process ends: help was asked for, or it cannot be understood.
 pub fn typed<Arguments: Parser>() -> Result<Arguments, Exit> {

@@ -8,7 +8,7 @@ use crate::{is_seen, message, say};
 
 /// Shows the progress of one piece of work.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressDisplay {
     label: String,
     total: usize,
     bar: Option<ProgressBar>,
@@ -17,7 +17,7 @@ pub struct Progress {
     quiet: bool,
 }
 
-impl Progress {
+impl ProgressDisplay {
     /// `label` names the work and `total` is how much of it there is.
     pub fn new(label: &str, total: usize, quiet: bool) -> Self {
         let bar = (!quiet && is_seen()).then(|| {

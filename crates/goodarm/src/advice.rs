@@ -8,11 +8,11 @@ use goodarm_plan::calibrate::CalibrateError;
 use goodarm_plan::forecast::ForecastError;
 use goodarm_record::audit;
 use goodarm_record::ending::{Ending, RunError};
-use goodarm_report::Page;
+use goodarm_report::PageOutcome;
 
 use crate::cli::RunArguments;
 use crate::shell::shell_word;
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{CommandError, Exit};
 
 /// What to do after a run that stopped, behind the sentence that says why.
 pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
@@ -37,12 +37,12 @@ pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
 }
 
 /// Why a run cannot begin or continue, and what to type then.
-pub(crate) fn run(error: &RunError) -> Failure {
+pub(crate) fn run(error: &RunError) -> CommandError {
     let exit = match error {
         RunError::Policy(_) => Exit::Bug,
         _ => Exit::WrongInput,
     };
-    Failure::with_exit(exit, format!("{error}{}", about_run(error)))
+    CommandError::with_exit(exit, format!("{error}{}", about_run(error)))
 }
 
 /// What to do about a run that cannot begin or continue, behind the sentence that says why.
@@ -63,8 +63,8 @@ const fn about_run(error: &RunError) -> &'static str {
 }
 
 /// What is wrong with a job, and what to do about it.
-pub(crate) fn job(error: &JobError) -> Failure {
-    Failure::wrong_input(with_job(error))
+pub(crate) fn job(error: &JobError) -> CommandError {
+    CommandError::wrong_input(with_job(error))
 }
 
 fn with_job(error: &JobError) -> String {
@@ -78,8 +78,8 @@ fn with_job(error: &JobError) -> String {
 }
 
 /// Why there is no forecast, and what to do about it.
-pub(crate) fn forecast(error: &ForecastError) -> Failure {
-    Failure::wrong_input(match error {
+pub(crate) fn forecast(error: &ForecastError) -> CommandError {
+    CommandError::wrong_input(match error {
         ForecastError::Job(error) => with_job(error),
         ForecastError::RecordingOfQuestions => format!("{error}: leave out --recording"),
         error => error.to_string(),
@@ -87,8 +87,8 @@ pub(crate) fn forecast(error: &ForecastError) -> Failure {
 }
 
 /// Why there are no thresholds, and what to do about it.
-pub(crate) fn calibrate(error: &CalibrateError) -> Failure {
-    Failure::wrong_input(match error {
+pub(crate) fn calibrate(error: &CalibrateError) -> CommandError {
+    CommandError::wrong_input(match error {
         // These are named like their flags.
         CalibrateError::Precision(_)
         | CalibrateError::Delta(_)
@@ -119,13 +119,13 @@ pub(crate) fn about_audit(report: &audit::Report, folder: &Path) -> String {
 }
 
 /// Where the page of a run is, or how it is made.
-pub(crate) fn about_page(page: &Page, folder: &Path) -> String {
+pub(crate) fn about_page(page: &PageOutcome, folder: &Path) -> String {
     match page {
-        Page::Written(path) => format!("report: {}\n", path.display()),
-        Page::TooLarge => {
+        PageOutcome::Written(path) => format!("report: {}\n", path.display()),
+        PageOutcome::TooLarge => {
             format!("for the page of so large a run: goodarm report {}\n", shell_word(folder))
         }
-        Page::Failed(error) => format!("no report: {error}\n"),
+        PageOutcome::Failed(error) => format!("no report: {error}\n"),
     }
 }
 

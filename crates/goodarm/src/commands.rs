@@ -23,7 +23,7 @@ use goodarm_report::words::printable_note;
 use crate::cli::{Cli, Command};
 use crate::terminal::{self, Exit, completions};
 
-pub(crate) use crate::terminal::Failure;
+pub(crate) use crate::terminal::CommandError;
 
 /// Runs what was typed, and reports on standard error what went wrong.
 pub(crate) fn run(cli: Cli) -> Exit {
@@ -45,13 +45,13 @@ pub(crate) fn run(cli: Cli) -> Exit {
 }
 
 /// The folder of a run, if it is one.
-fn run_folder(path: &Path) -> Result<Folder, Failure> {
+fn run_folder(path: &Path) -> Result<Folder, CommandError> {
     let folder = Folder::new(path);
     if folder.journal().is_file() {
         return Ok(folder);
     }
     let path = path.display();
-    Err(Failure::wrong_input(format!(
+    Err(CommandError::wrong_input(format!(
         "{path} holds no run: there is no journal in it; name the output folder of a job"
     )))
 }

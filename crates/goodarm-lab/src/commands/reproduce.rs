@@ -6,31 +6,33 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use goodarm_lab::experiment_file;
-use goodarm_lab::figures::{Order, Reproduction, Section};
+use goodarm_lab::figures::{FigureSection, ReproduceOrder, Reproduction};
 
 use crate::cli::ReproduceArguments;
 use crate::commands::simulate::{cancelled_by_ctrl_c, run_experiment, set_threads};
-use crate::terminal::{self, Failure};
+use crate::terminal::{self, CommandError};
 
-pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), Failure> {
-    let order = Order::new(&arguments.figures).map_err(Failure::wrong_input)?;
+pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), CommandError> {
+    let order = ReproduceOrder::new(&arguments.figures).map_err(CommandError::wrong_input)?;
     set_threads(arguments.work.threads)?;
-    fs::create_dir_all(&arguments.out).map_err(|error| Failure::file(&arguments.out, &error))?;
+    fs::create_dir_all(&arguments.out)
+        .map_err(|error| CommandError::file(&arguments.out, &error))?;
     let data = arguments.work.data.as_deref().map(experiment_file::read_data).transpose();
-    let data = data.map_err(Failure::wrong_input)?;
-    let order = Order {
+    let data = data.map_err(CommandError::wrong_input)?;
+    let order = ReproduceOrder {
         quick: arguments.quick,
         out: Some(&arguments.out),
-        ..order.with_data(data.as_deref()).map_err(Failure::wrong_input)?
+        ..order.with_data(data.as_deref()).map_err(CommandError::wrong_input)?
     };
     let cancelled = cancelled_by_ctrl_c()?;
     let begin = Instant::now();
     let mut run = |experiment| run_experiment(experiment, &cancelled, arguments.work.quiet);
-    let made = Reproduction::new(&order, &cancelled, &mut run).map_err(Failure::wrong_input)?;
-    let path = made.write_page(&arguments.out).map_err(Failure::wrong_input)?;
+    let made =
+        Reproduction::new(&order, &cancelled, &mut run).map_err(CommandError::wrong_input)?;
+    let path = made.write_page(&arguments.out).map_err(CommandError::wrong_input)?;
     if cancelled.load(Ordering::Relaxed) {
         let message = format!("interrupted; the figures that were done are in {}", path.display());
-        return Err(Failure::interrupted(message));
+        return Err(CommandError::interrupted(message));
     }
     report(&made, &path, begin, arguments.work.quiet);
     Ok(())
@@ -40,7 +42,7 @@ fn report(made: &Reproduction, path: &Path, begin: Instant, quiet: bool) {
     if quiet {
         return;
     }
-    for Section { entry, drawn, .. } in &made.sections {
+    for FigureSection { entry, drawn, .. } in &made.sections {
         terminal::print_line(&format!("{}: {}", entry.name, entry.title));
         for finding in &drawn.findings {
             terminal::print_line(&format!("  {finding}"));

@@ -5,20 +5,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use goodarm_lab::experiment_file;
-use goodarm_lab::figures::Run;
+use goodarm_lab::figures::ExperimentRun;
 use goodarm_sim::experiment::Experiment;
 
 use crate::cli::SimulateArguments;
-use crate::terminal::{self, Exit, Failure, Progress};
+use crate::terminal::{self, CommandError, Exit, ProgressDisplay};
 
-pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CommandError> {
     set_threads(arguments.work.threads)?;
     let experiment = experiment_file::read(&arguments.experiment, arguments.work.data.as_deref())
-        .map_err(Failure::wrong_input)?;
-    fs::create_dir_all(&arguments.out).map_err(|error| Failure::file(&arguments.out, &error))?;
+        .map_err(CommandError::wrong_input)?;
+    fs::create_dir_all(&arguments.out)
+        .map_err(|error| CommandError::file(&arguments.out, &error))?;
     let cancelled = cancelled_by_ctrl_c()?;
     let run = run_experiment(experiment, &cancelled, arguments.work.quiet);
-    run.write(&arguments.out).map_err(Failure::wrong_input)?;
+    run.write(&arguments.out).map_err(CommandError::wrong_input)?;
     if !arguments.work.quiet {
         let text = run.text() + &format!("wrote {}\n", arguments.out.display());
         terminal::print(&text);
@@ -31,22 +32,22 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
             trials.len(),
             arguments.out.display()
         );
-        return Err(Failure::interrupted(message));
+        return Err(CommandError::interrupted(message));
     }
     Ok(())
 }
 
 /// All work of this process runs on so many threads.
-pub(crate) fn set_threads(threads: Option<usize>) -> Result<(), Failure> {
+pub(crate) fn set_threads(threads: Option<usize>) -> Result<(), CommandError> {
     let threads = threads.unwrap_or(0);
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build_global()
-        .map_err(|error| Failure::wrong_input(format!("--threads {threads}: {error}")))
+        .map_err(|error| CommandError::wrong_input(format!("--threads {threads}: {error}")))
 }
 
 /// Becomes true when the person presses Ctrl-C; at the second time the process ends at once.
-pub(crate) fn cancelled_by_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
+pub(crate) fn cancelled_by_ctrl_c() -> Result<Arc<AtomicBool>, CommandError> {
     let cancelled = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&cancelled);
     let handler = move || {
@@ -55,14 +56,18 @@ pub(crate) fn cancelled_by_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
         }
     };
     ctrlc::set_handler(handler)
-        .map_err(|error| Failure::wrong_input(format!("Ctrl-C cannot be caught: {error}")))?;
+        .map_err(|error| CommandError::wrong_input(format!("Ctrl-C cannot be caught: {error}")))?;
     Ok(cancelled)
 }
 
 /// Runs an experiment, and shows how far it is.
-pub(crate) fn run_experiment(experiment: Experiment, cancelled: &AtomicBool, quiet: bool) -> Run {
-    let progress = Progress::new(&experiment.spec.title, experiment.trial_count(), quiet);
-    let run = Run::new(experiment, cancelled, &|done| progress.set(done));
+pub(crate) fn run_experiment(
+    experiment: Experiment,
+    cancelled: &AtomicBool,
+    quiet: bool,
+) -> ExperimentRun {
+    let progress = ProgressDisplay::new(&experiment.spec.title, experiment.trial_count(), quiet);
+    let run = ExperimentRun::new(experiment, cancelled, &|done| progress.set(done));
     progress.finish();
     run
 }

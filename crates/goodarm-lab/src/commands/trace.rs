@@ -9,7 +9,7 @@ use goodarm_core::{ArmId, Ask, AskError, Call, Cost, Outcome, Session, SettleErr
 use thiserror::Error;
 
 use crate::problem_file::{ProblemFile, ProblemFileError};
-use crate::terminal::{self, Exit, Failure};
+use crate::terminal::{self, CommandError, Exit};
 
 /// Why there is no trace, or no more of it.
 #[derive(Debug, Error)]
@@ -40,7 +40,7 @@ impl TraceError {
     }
 }
 
-impl From<TraceError> for Failure {
+impl From<TraceError> for CommandError {
     fn from(error: TraceError) -> Self {
         Self::with_exit(error.exit(), error)
     }

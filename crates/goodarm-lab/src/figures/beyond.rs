@@ -1,22 +1,22 @@
 //! Figures that the paper does not have.
 
-use goodarm_plot::{Axis, Figure, Kind, Panel, Point, Role, Series};
+use goodarm_plot::{Axis, Figure, Look, Panel, Point, Series, SeriesKind};
 use goodarm_sim::experiment::Budgets;
 use goodarm_sim::summary::CellSummary;
 
-use crate::figures::{Drawn, Run, real, role};
+use crate::figures::{DrawnFigure, ExperimentRun, look_of, real};
 
 fn figure(title: &str, caption: &str, panels: Vec<Panel>, columns: usize) -> Figure {
     let is_shared = panels.len() > 1;
     let figure = Figure::new(title, caption, panels).in_columns(columns);
-    if is_shared { figure.with_shared_key() } else { figure }
+    if is_shared { figure.with_shared_legend() } else { figure }
 }
 
-pub(super) fn constant(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return Drawn::default() };
+pub(super) fn constant(runs: &[ExperimentRun]) -> DrawnFigure {
+    let Some(run) = runs.first() else { return DrawnFigure::default() };
     let panels = run.worlds().map(|world| {
         let good = |cell: &CellSummary| cell.certified_good;
-        let series = run.lines(world, Kind::ErrorBars, |cell| cell.budget, good);
+        let series = run.lines(world, SeriesKind::ErrorBars, |cell| cell.budget, good);
         let y = Axis { range: Some((0.0, 6.5)), ..Axis::linear("certified good arms") };
         Panel::lines(world, Axis::linear("b, in units of T*(μ)"), y, series)
     });
@@ -42,20 +42,20 @@ pub(super) fn constant(runs: &[Run]) -> Drawn {
             format!("{method}: targeted pulls {:.1} %.", 100.0 * run.targeted(method))
         }),
     );
-    Drawn { figure, findings }
+    DrawnFigure { figure, findings }
 }
 
-pub(super) fn ablation(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return Drawn::default() };
+pub(super) fn ablation(runs: &[ExperimentRun]) -> DrawnFigure {
+    let Some(run) = runs.first() else { return DrawnFigure::default() };
     let complexity = run.experiment.instance(0, 0).complexity();
     let mut series =
-        run.lines(run.world(), Kind::Line, |cell| cell.budget, |cell| cell.certified_good);
+        run.lines(run.world(), SeriesKind::Line, |cell| cell.budget, |cell| cell.certified_good);
     let steps = complexity.staircase.iter().enumerate().map(|(count, complexity_of)| {
         Point::new((complexity_of / complexity.total()).max(0.05), real(count))
     });
     let end = Point::new(35.0, steps.clone().next_back().map_or(0.0, |step| step.y));
     let limit = steps.chain([end]);
-    series.push(Series::new("K(b), the limit as δ → 0", Role(7), Kind::Step, limit));
+    series.push(Series::new("K(b), the limit as δ → 0", Look(7), SeriesKind::Step, limit));
     let (x, y) = (Axis::log10("b, in units of T*(μ)"), Axis::linear("certified good arms"));
     figure(
         "Certificates and allocation apart",
@@ -66,8 +66,8 @@ pub(super) fn ablation(runs: &[Run]) -> Drawn {
     .into()
 }
 
-pub(super) fn delta(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return Drawn::default() };
+pub(super) fn delta(runs: &[ExperimentRun]) -> DrawnFigure {
+    let Some(run) = runs.first() else { return DrawnFigure::default() };
     let total = run.experiment.instance(0, 0).complexity().total();
     let normalized = |cell: &CellSummary| {
         cell.cost_of_all_median.map(|cost| cost / total / -libm::log(cell.delta))
@@ -77,11 +77,11 @@ pub(super) fn delta(runs: &[Run]) -> Drawn {
     let of_method = |method: &str| {
         let cells = run.of(run.world(), method);
         let points = cells.filter_map(|cell| Some(Point::new(decades(cell), normalized(cell)?)));
-        Series::new(method, role(method), Kind::Line, points)
+        Series::new(method, look_of(method), SeriesKind::Line, points)
     };
     let mut series: Vec<Series> = run.methods().map(of_method).collect();
     let limit = [Point::new(2.0, 1.0)];
-    series.push(Series::new("the theorems' limit", Role(7), Kind::Reference, limit));
+    series.push(Series::new("the theorems' limit", Look(7), SeriesKind::Reference, limit));
     let ticks = [2.0, 4.0, 8.0, 16.0, 40.0, 80.0, 160.0];
     let x = Axis {
         ticks: Some(ticks.iter().map(|&tick| (tick, format!("1e-{tick}"))).collect()),
@@ -105,19 +105,24 @@ pub(super) fn delta(runs: &[Run]) -> Drawn {
         vec![Panel::lines("", x, Axis::log10("budget / (T* log(1/δ))"), series)],
         1,
     );
-    Drawn { figure, findings }
+    DrawnFigure { figure, findings }
 }
 
-pub(super) fn error_rates(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return Drawn::default() };
+pub(super) fn error_rates(runs: &[ExperimentRun]) -> DrawnFigure {
+    let Some(run) = runs.first() else { return DrawnFigure::default() };
     let panel = |title: &str, y: &str, mut series: Vec<Series>| {
         let diagonal = [0.02, 0.4].map(|rate| Point::new(rate, rate));
-        series.push(Series::new("what was promised", Role(7), Kind::Reference, diagonal));
+        series.push(Series::new("what was promised", Look(7), SeriesKind::Reference, diagonal));
         Panel::lines(title, Axis::linear("δ"), Axis::linear(y), series)
     };
-    let any = run.lines("all null", Kind::ErrorBars, |cell| cell.delta, |cell| cell.any_wrong);
-    let share =
-        run.lines("half null", Kind::ErrorBars, |cell| cell.delta, |cell| cell.false_discoveries);
+    let any =
+        run.lines("all null", SeriesKind::ErrorBars, |cell| cell.delta, |cell| cell.any_wrong);
+    let share = run.lines(
+        "half null",
+        SeriesKind::ErrorBars,
+        |cell| cell.delta,
+        |cell| cell.false_discoveries,
+    );
     let figure = figure(
         "Promised and realised error rates",
         "Binary scores at the threshold. (a) twelve arms, all at the threshold: how often any is \
@@ -137,13 +142,13 @@ pub(super) fn error_rates(runs: &[Run]) -> Drawn {
         .fold(0.0, f64::max);
     let findings =
         vec![format!("The largest ratio of a realised to a promised rate in (a) is {worst:.2}.")];
-    Drawn { figure, findings }
+    DrawnFigure { figure, findings }
 }
 
-pub(super) fn concurrency(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return Drawn::default() };
+pub(super) fn concurrency(runs: &[ExperimentRun]) -> DrawnFigure {
+    let Some(run) = runs.first() else { return DrawnFigure::default() };
     let calls = |cell: &CellSummary| real(cell.concurrency);
-    let series = run.lines(run.world(), Kind::ErrorBars, calls, |cell| cell.certified_good);
+    let series = run.lines(run.world(), SeriesKind::ErrorBars, calls, |cell| cell.certified_good);
     let ticks = [1.0, 4.0, 16.0, 64.0, 256.0];
     let x = Axis {
         ticks: Some(ticks.iter().map(|tick| (*tick, tick.to_string())).collect()),
@@ -161,17 +166,18 @@ pub(super) fn concurrency(runs: &[Run]) -> Drawn {
 }
 
 /// The share of good arms that is certified, a panel for each world.
-fn shares(runs: &[Run], title: &str, caption: &str) -> Drawn {
-    let Some(run) = runs.first() else { return Drawn::default() };
+fn shares(runs: &[ExperimentRun], title: &str, caption: &str) -> DrawnFigure {
+    let Some(run) = runs.first() else { return DrawnFigure::default() };
     let panels = run.worlds().map(|world| {
-        let series = run.lines(world, Kind::Line, |cell| cell.budget, |cell| cell.certified_share);
+        let series =
+            run.lines(world, SeriesKind::Line, |cell| cell.budget, |cell| cell.certified_share);
         let y = Axis { range: Some((0.0, 1.0)), ..Axis::linear("share of good arms certified") };
         Panel::lines(world, Axis::linear("b, in units of T*(μ)"), y, series)
     });
     figure(title, caption, panels.collect(), 2).into()
 }
 
-pub(super) fn held_out(runs: &[Run]) -> Drawn {
+pub(super) fn held_out(runs: &[ExperimentRun]) -> DrawnFigure {
     shares(
         runs,
         "Held-out instances",
@@ -180,7 +186,7 @@ pub(super) fn held_out(runs: &[Run]) -> Drawn {
     )
 }
 
-pub(super) fn discovery(runs: &[Run]) -> Drawn {
+pub(super) fn discovery(runs: &[ExperimentRun]) -> DrawnFigure {
     shares(
         runs,
         "Discovery",
@@ -189,7 +195,7 @@ pub(super) fn discovery(runs: &[Run]) -> Drawn {
     )
 }
 
-pub(super) fn instances(runs: &[Run]) -> Drawn {
+pub(super) fn instances(runs: &[ExperimentRun]) -> DrawnFigure {
     shares(
         runs,
         "Named instances",
@@ -198,7 +204,7 @@ pub(super) fn instances(runs: &[Run]) -> Drawn {
 }
 
 /// Certified good arms over whatever varies, a panel for each world: for any experiment.
-pub(super) fn overview(run: &Run) -> Figure {
+pub(super) fn overview(run: &ExperimentRun) -> Figure {
     let spec = &run.experiment.spec;
     let calls = |cell: &CellSummary| real(cell.concurrency);
     let (x, axis): (&dyn Fn(&CellSummary) -> f64, Axis) = if spec.budgets.values().len() > 1 {
@@ -213,7 +219,7 @@ pub(super) fn overview(run: &Run) -> Figure {
         (&calls, Axis::log10("calls out at once"))
     };
     let panels = run.worlds().map(|world| {
-        let series = run.lines(world, Kind::ErrorBars, x, |cell| cell.certified_good);
+        let series = run.lines(world, SeriesKind::ErrorBars, x, |cell| cell.certified_good);
         Panel::lines(world, axis.clone(), Axis::linear("certified good arms"), series)
     });
     let panels: Vec<Panel> = panels.collect();

@@ -1,13 +1,13 @@
 //! One self-contained HTML page with all figures, their findings and their numbers.
 
-use goodarm_report::markup::{SHEET_STYLE, Template, own};
+use goodarm_report::markup::{PageTemplate, SHEET_STYLE, own};
 use goodarm_sim::summary::{CellSummary, Estimate};
 use minijinja::{Value, context};
 
-use crate::figures::{Run, Section};
+use crate::figures::{ExperimentRun, FigureSection};
 
 /// The whole page; `missing` says which figures were left out, and why.
-pub fn page(sections: &[Section], missing: &[&str], quick: bool) -> String {
+pub fn page(sections: &[FigureSection], missing: &[&str], quick: bool) -> String {
     let sections: Vec<Value> = sections.iter().map(section).collect();
     PAGE.fill(context! {
         style => own(SHEET_STYLE),
@@ -18,8 +18,8 @@ pub fn page(sections: &[Section], missing: &[&str], quick: bool) -> String {
     })
 }
 
-fn section(section: &Section) -> Value {
-    let Section { entry, runs, drawn } = section;
+fn section(section: &FigureSection) -> Value {
+    let FigureSection { entry, runs, drawn } = section;
     let named = entry.experiments.iter().map(|(name, _)| *name);
     context! {
         name => entry.name,
@@ -31,7 +31,7 @@ fn section(section: &Section) -> Value {
     }
 }
 
-fn numbers(name: &str, run: &Run) -> Value {
+fn numbers(name: &str, run: &ExperimentRun) -> Value {
     let spec = &run.experiment.spec;
     context! {
         name,
@@ -64,7 +64,7 @@ fn estimate(estimate: Estimate, digits: usize) -> String {
     format!("{:.digits$} ± {:.digits$}", estimate.mean, estimate.error)
 }
 
-const PAGE: Template = Template(include_str!("../../web/reproduction.html"));
+const PAGE: PageTemplate = PageTemplate(include_str!("../../web/reproduction.html"));
 const TITLES: [&str; 11] = [
     "world",
     "method",

@@ -1,33 +1,34 @@
 //! The paper's own figures.
 
 use goodarm_plot::{
-    Axis, BarChart, BarSeries, Content, Donut, Figure, Kind, Panel, Point, Role, Sector, Series,
+    Axis, BarChart, BarSeries, Donut, Figure, Look, Panel, PanelContent, Point, Sector, Series,
+    SeriesKind,
 };
 use goodarm_sim::summary::{CellSummary, Estimate};
 
-use crate::figures::{Drawn, Run, bar, listed, point, real, role};
+use crate::figures::{DrawnFigure, ExperimentRun, bar, listed, look_of, point, real};
 
 fn good(cell: &CellSummary) -> Estimate {
     cell.certified_good
 }
 
-pub(super) fn synthetic(runs: &[Run]) -> Drawn {
-    let [coverage, difficulty] = runs else { return Drawn::default() };
+pub(super) fn synthetic(runs: &[ExperimentRun]) -> DrawnFigure {
+    let [coverage, difficulty] = runs else { return DrawnFigure::default() };
     let world = coverage.world();
     let budget = |cell: &CellSummary| cell.budget;
-    let mut first = coverage.lines(world, Kind::ErrorBars, budget, good);
+    let mut first = coverage.lines(world, SeriesKind::ErrorBars, budget, good);
     let complexity = coverage.experiment.instance(0, 0).complexity();
     let limit = coverage.experiment.spec.budgets.values().iter();
     let limit = limit.map(|&b| Point::new(b, real(complexity.reach(b * complexity.total()))));
-    first.push(Series::new("K(b), the limit as δ → 0", Role(7), Kind::Reference, limit));
-    let second = coverage.lines(world, Kind::ErrorBars, budget, |cell| cell.pulls);
+    first.push(Series::new("K(b), the limit as δ → 0", Look(7), SeriesKind::Reference, limit));
+    let second = coverage.lines(world, SeriesKind::ErrorBars, budget, |cell| cell.pulls);
     let third = difficulty.methods().map(|method| {
         let points = difficulty.worlds().enumerate().flat_map(|(index, world)| {
             let instance = difficulty.experiment.instance(index, 0);
             let third = instance.complexity().of_first(3).unwrap_or(f64::NAN);
             difficulty.of(world, method).map(move |cell| point(third, good(cell)))
         });
-        Series::new(method, role(method), Kind::ErrorBars, points)
+        Series::new(method, look_of(method), SeriesKind::ErrorBars, points)
     });
     let b_axis = || Axis::linear("b, in units of T*(μ)");
     let arms = || Axis::linear("certified good arms");
@@ -44,12 +45,15 @@ pub(super) fn synthetic(runs: &[Run]) -> Drawn {
         ],
     )
     .in_columns(3)
-    .with_shared_key();
-    Drawn { figure, findings: [one_trajectory(coverage), one_trajectory(difficulty)].concat() }
+    .with_shared_legend();
+    DrawnFigure {
+        figure,
+        findings: [one_trajectory(coverage), one_trajectory(difficulty)].concat(),
+    }
 }
 
 /// What the trials say about the printed rule.
-fn one_trajectory(run: &Run) -> Vec<String> {
+fn one_trajectory(run: &ExperimentRun) -> Vec<String> {
     let same = run.same_trajectory("BMA-GAI", "CB-GAI");
     let targeted = run.targeted("BMA-GAI");
     vec![format!(
@@ -61,8 +65,8 @@ fn one_trajectory(run: &Run) -> Vec<String> {
     )]
 }
 
-pub(super) fn allocation(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return Drawn::default() };
+pub(super) fn allocation(runs: &[ExperimentRun]) -> DrawnFigure {
+    let Some(run) = runs.first() else { return DrawnFigure::default() };
     let panels = run
         .summaries
         .iter()
@@ -73,14 +77,14 @@ pub(super) fn allocation(runs: &[Run]) -> Drawn {
             let kinds = cell.kinds.iter().enumerate().map(|(kind, name)| Sector {
                 name: name.clone(),
                 value: share(kind),
-                role: Role(kind),
+                look: Look(kind),
             });
             let spent: f64 = (0..cell.kinds.len()).map(share).sum();
-            let left = Sector { name: "left over".into(), value: 1.0 - spent, role: Role(7) };
+            let left = Sector { name: "left over".into(), value: 1.0 - spent, look: Look(7) };
             let sectors = kinds.chain((spent < 0.995).then_some(left));
             Panel {
                 title: cell.method.clone(),
-                content: Content::Sectors(Donut {
+                content: PanelContent::Sectors(Donut {
                     centre: format!("{:.1} certified", cell.certified_good.mean),
                     sectors: sectors.collect(),
                 }),
@@ -110,11 +114,11 @@ pub(super) fn allocation(runs: &[Run]) -> Drawn {
     });
     let mut findings: Vec<String> = findings.collect();
     findings.extend(one_trajectory(run));
-    Drawn { figure, findings }
+    DrawnFigure { figure, findings }
 }
 
-pub(super) fn interaction(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return Drawn::default() };
+pub(super) fn interaction(runs: &[ExperimentRun]) -> DrawnFigure {
+    let Some(run) = runs.first() else { return DrawnFigure::default() };
     let prices = [4.0, 16.0, 40.0];
     let wasted = |cell: &CellSummary| {
         let bad = cell.kinds.iter().position(|kind| kind == "bad");
@@ -126,7 +130,7 @@ pub(super) fn interaction(runs: &[Run]) -> Drawn {
                 let world = format!("{place} {price}");
                 run.of(&world, method).map(|cell| point(price, y(cell))).collect::<Vec<_>>()
             });
-            Series::new(method, role(method), Kind::ErrorBars, points)
+            Series::new(method, look_of(method), SeriesKind::ErrorBars, points)
         };
         run.methods().map(of_method).collect()
     };
@@ -150,14 +154,14 @@ pub(super) fn interaction(runs: &[Run]) -> Drawn {
         ],
     )
     .in_columns(2)
-    .with_shared_key();
-    Drawn { figure, findings: one_trajectory(run) }
+    .with_shared_legend();
+    DrawnFigure { figure, findings: one_trajectory(run) }
 }
 
-pub(super) fn gsm8k(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return Drawn::default() };
+pub(super) fn gsm8k(runs: &[ExperimentRun]) -> DrawnFigure {
+    let Some(run) = runs.first() else { return DrawnFigure::default() };
     let world = run.world();
-    let first = run.lines(world, Kind::ErrorBars, |cell| cell.budget, good);
+    let first = run.lines(world, SeriesKind::ErrorBars, |cell| cell.budget, good);
     let largest = |method: &str| {
         let cells = run.summaries.iter().filter(|cell| cell.method == method);
         cells.max_by(|one, other| one.budget.total_cmp(&other.budget))
@@ -166,7 +170,7 @@ pub(super) fn gsm8k(runs: &[Run]) -> Drawn {
     let bars = |title: &str, groups: Vec<String>, of: fn(&CellSummary) -> Vec<Estimate>| {
         let series = last.iter().map(|cell| BarSeries {
             name: cell.method.clone(),
-            role: role(&cell.method),
+            look: look_of(&cell.method),
             bars: of(cell).into_iter().map(bar).collect(),
         });
         let y = Axis::linear("certified right answers");
@@ -190,12 +194,12 @@ pub(super) fn gsm8k(runs: &[Run]) -> Drawn {
         ],
     )
     .in_columns(3)
-    .with_shared_key();
+    .with_shared_legend();
     let mut findings = one_trajectory(run);
     let right = last.iter().map(|cell| {
         let right = cell.certified_right.unwrap_or_default();
         format!("{} certifies {:.1} right answers", cell.method, right.mean)
     });
     findings.push(listed(&right.collect::<Vec<_>>()) + " at the largest budget.");
-    Drawn { figure, findings }
+    DrawnFigure { figure, findings }
 }

@@ -1,14 +1,17 @@
 //! Figures of questions, and of calls that score several pairs.
 
-use goodarm_plot::{Axis, Bar, BarChart, BarSeries, Figure, Kind, Panel, Point, Role, Series};
+use goodarm_plot::{
+    Axis, Bar, BarChart, BarSeries, Figure, Look, Panel, Point, Series, SeriesKind,
+};
 use goodarm_sim::summary::CellSummary;
 
-use crate::figures::{Drawn, Run, bar, real, role};
+use crate::figures::{DrawnFigure, ExperimentRun, bar, look_of, real};
 
 /// Certified answers over the budget, a panel for each world of each experiment.
-pub(super) fn questions(runs: &[Run]) -> Drawn {
-    let panel = |run: &Run, world: &str| {
-        let series = run.lines(world, Kind::Line, |cell| cell.budget, |cell| cell.certified_good);
+pub(super) fn questions(runs: &[ExperimentRun]) -> DrawnFigure {
+    let panel = |run: &ExperimentRun, world: &str| {
+        let series =
+            run.lines(world, SeriesKind::Line, |cell| cell.budget, |cell| cell.certified_good);
         Panel::lines(world, Axis::linear("budget"), Axis::linear("questions answered"), series)
     };
     let panels = runs.iter().flat_map(|run| run.worlds().map(|world| panel(run, world)));
@@ -20,12 +23,12 @@ pub(super) fn questions(runs: &[Run]) -> Drawn {
         panels.collect(),
     )
     .in_columns(2)
-    .with_shared_key();
-    Drawn { figure, findings: runs.iter().flat_map(findings).collect() }
+    .with_shared_legend();
+    DrawnFigure { figure, findings: runs.iter().flat_map(findings).collect() }
 }
 
 /// What each method reached, and how often it was wrong.
-fn findings(run: &Run) -> Vec<String> {
+fn findings(run: &ExperimentRun) -> Vec<String> {
     let mut findings = Vec::new();
     for world in run.worlds() {
         for method in run.methods() {
@@ -47,13 +50,13 @@ fn findings(run: &Run) -> Vec<String> {
 }
 
 /// What certifying every good answer costs in each world of an experiment.
-pub(super) fn shared_calls(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return Drawn::default() };
+pub(super) fn shared_calls(runs: &[ExperimentRun]) -> DrawnFigure {
+    let Some(run) = runs.first() else { return DrawnFigure::default() };
     let worlds: Vec<&str> = run.worlds().collect();
     let cost = |world: &str, method: &str| run.of(world, method).next().map(|cell| cell.spent);
     let series = run.methods().map(|method| BarSeries {
         name: method.to_owned(),
-        role: role(method),
+        look: look_of(method),
         bars: (worlds.iter())
             .map(|world| cost(world, method).map_or(Bar { value: f64::NAN, error: None }, bar))
             .collect(),
@@ -84,18 +87,18 @@ pub(super) fn shared_calls(runs: &[Run]) -> Drawn {
         "What certifying every good answer costs; whiskers are one standard error.",
         vec![Panel::bars("", chart)],
     );
-    Drawn { figure, findings }
+    DrawnFigure { figure, findings }
 }
 
 /// What so many certificates cost in each world, for the first method.
-pub(super) fn costs_of_certificates(runs: &[Run]) -> Drawn {
-    let Some(run) = runs.first() else { return Drawn::default() };
-    let Some(method) = run.methods().next() else { return Drawn::default() };
+pub(super) fn costs_of_certificates(runs: &[ExperimentRun]) -> DrawnFigure {
+    let Some(run) = runs.first() else { return DrawnFigure::default() };
+    let Some(method) = run.methods().next() else { return DrawnFigure::default() };
     let worlds: Vec<&str> = run.worlds().collect();
     let costs: Vec<Vec<f64>> = (0..worlds.len()).map(|world| run.costs(world)).collect();
     let series = worlds.iter().zip(&costs).enumerate().map(|(index, (world, costs))| {
         let points = (1..).zip(costs).map(|(count, &cost)| Point::new(cost, real(count)));
-        Series::new(*world, Role(if index == 0 { 0 } else { 3 }), Kind::Line, points)
+        Series::new(*world, Look(if index == 0 { 0 } else { 3 }), SeriesKind::Line, points)
     });
     let (x, y) = (Axis::linear("tokens"), Axis::linear("certified answers"));
     let panel = Panel::lines("", x, y, series.collect());
@@ -117,10 +120,10 @@ pub(super) fn costs_of_certificates(runs: &[Run]) -> Drawn {
         "Certified answers over what had been spent; mean over the repetitions.",
         vec![panel],
     );
-    Drawn { figure, findings }
+    DrawnFigure { figure, findings }
 }
 
-impl Run {
+impl ExperimentRun {
     /// What had been spent on average at the first certificate, the second, and so on, as far as every
     /// trial of the first method came.
     fn costs(&self, world: usize) -> Vec<f64> {

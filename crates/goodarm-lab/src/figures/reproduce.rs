@@ -7,7 +7,9 @@ use goodarm_sim::experiment::Experiment;
 use thiserror::Error;
 
 use crate::figures::run::write;
-use crate::figures::{ENTRIES, Entry, FigureError, Recorded, Run, Section, page};
+use crate::figures::{
+    DataSource, ENTRIES, ExperimentRun, FigureError, FigureSection, FigureSpec, page,
+};
 
 /// Why figures cannot be made.
 #[derive(Debug, Error)]
@@ -28,9 +30,9 @@ pub enum ReproduceError {
 }
 
 /// Which figures, and how.
-pub struct Order<'a> {
+pub struct ReproduceOrder<'a> {
     /// Which.
-    pub entries: Vec<&'static Entry>,
+    pub entries: Vec<&'static FigureSpec>,
     /// Whether these are all there are, so that one may stand in for another.
     pub is_all: bool,
     /// Recorded answers, for the figures that replay them.
@@ -41,7 +43,7 @@ pub struct Order<'a> {
     pub out: Option<&'a Path>,
 }
 
-impl<'a> Order<'a> {
+impl<'a> ReproduceOrder<'a> {
     /// The figures of these names, or all if there are none.
     pub fn new(names: &[String]) -> Result<Self, ReproduceError> {
         let entries = names.iter().map(|name| entry(name)).collect::<Result<Vec<_>, _>>()?;
@@ -52,7 +54,7 @@ impl<'a> Order<'a> {
 
     /// With these recorded answers; refused if there are none and nothing can be made without.
     pub fn with_data(self, data: Option<&'a str>) -> Result<Self, ReproduceError> {
-        let needs_data = |entry: &&Entry| matches!(entry.recorded, Recorded::Given);
+        let needs_data = |entry: &&FigureSpec| matches!(entry.recorded, DataSource::Given);
         if data.is_none() && self.entries.iter().all(needs_data) {
             return Err(ReproduceError::DataNeeded);
         }
@@ -63,7 +65,7 @@ impl<'a> Order<'a> {
 /// Figures that are done.
 pub struct Reproduction {
     /// In the order of the figures.
-    pub sections: Vec<Section>,
+    pub sections: Vec<FigureSection>,
     /// Which figures were left out, and why.
     pub missing: Vec<&'static str>,
     quick: bool,
@@ -71,33 +73,33 @@ pub struct Reproduction {
 
 impl Reproduction {
     /// Makes the figures until `cancelled`; a figure whose experiments were cut short is left out.
-    /// `run` runs an experiment, as [`Run::new`] does, and may show how far it is.
+    /// `run` runs an experiment, as [`ExperimentRun::new`] does, and may show how far it is.
     pub fn new(
-        order: &Order<'_>,
+        order: &ReproduceOrder<'_>,
         cancelled: &AtomicBool,
-        run: &mut dyn FnMut(Experiment) -> Run,
+        run: &mut dyn FnMut(Experiment) -> ExperimentRun,
     ) -> Result<Self, FigureError> {
         let mut made = Self { sections: Vec::new(), missing: Vec::new(), quick: order.quick };
         for entry in &order.entries {
             let recorded = match entry.recorded {
-                Recorded::Nothing => None,
-                Recorded::Given if order.data.is_none() => {
+                DataSource::Nothing => None,
+                DataSource::Given if order.data.is_none() => {
                     if !made.missing.contains(&DATA_MISSING) {
                         made.missing.push(DATA_MISSING);
                     }
                     continue;
                 }
-                Recorded::Given => order.data,
+                DataSource::Given => order.data,
                 // It stands in for what is missing, unless someone asks for it.
-                Recorded::BuiltIn(_) if order.data.is_some() && order.is_all => continue,
-                Recorded::BuiltIn(pools) => Some(pools),
+                DataSource::BuiltIn(_) if order.data.is_some() && order.is_all => continue,
+                DataSource::BuiltIn(pools) => Some(pools),
             };
             let experiments = entry.prepare(recorded, order.quick)?;
             let runs = experiments.into_iter().map(&mut *run).collect();
             if cancelled.load(Ordering::Relaxed) {
                 break;
             }
-            let section = Section::new(entry, runs);
+            let section = FigureSection::new(entry, runs);
             if let Some(folder) = order.out {
                 section.write(folder)?;
             }
@@ -118,7 +120,7 @@ fn names() -> Vec<&'static str> {
     ENTRIES.iter().map(|entry| entry.name).collect()
 }
 
-fn entry(name: &str) -> Result<&'static Entry, ReproduceError> {
+fn entry(name: &str) -> Result<&'static FigureSpec, ReproduceError> {
     let unknown = || ReproduceError::Unknown { name: name.to_owned() };
     ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(unknown)
 }

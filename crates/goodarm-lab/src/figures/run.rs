@@ -12,7 +12,7 @@ use goodarm_sim::summary::{CellSummary, summarize};
 use goodarm_sim::trial::Trial;
 use thiserror::Error;
 
-use crate::figures::{Drawn, Entry};
+use crate::figures::{DrawnFigure, FigureSpec};
 use crate::{PngError, png, trials};
 
 /// Why a figure cannot be made or written.
@@ -49,7 +49,7 @@ pub enum FigureError {
 }
 
 /// An experiment that has been run.
-pub struct Run {
+pub struct ExperimentRun {
     /// What was to be run.
     pub experiment: Experiment,
     /// In the order of the experiment's cells; none if it was cancelled before.
@@ -58,7 +58,7 @@ pub struct Run {
     pub summaries: Vec<CellSummary>,
 }
 
-impl Run {
+impl ExperimentRun {
     /// Runs an experiment until `cancelled`; `progress` is told how many trials are done, from any
     /// thread.
     pub fn new(
@@ -116,7 +116,7 @@ impl Run {
     }
 }
 
-impl Entry {
+impl FigureSpec {
     /// Reads the experiments of this figure; with `quick`, they have few repetitions.
     pub fn prepare(&self, data: Option<&str>, quick: bool) -> Result<Vec<Experiment>, FigureError> {
         let experiment = |&(name, text): &(&'static str, &str)| {
@@ -132,18 +132,18 @@ impl Entry {
 }
 
 /// A figure of `goodarm-lab reproduce` that is done.
-pub struct Section {
+pub struct FigureSection {
     /// Which.
-    pub entry: &'static Entry,
+    pub entry: &'static FigureSpec,
     /// Its experiments.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ExperimentRun>,
     /// What came out.
-    pub drawn: Drawn,
+    pub drawn: DrawnFigure,
 }
 
-impl Section {
+impl FigureSection {
     /// Draws the figure.
-    pub fn new(entry: &'static Entry, runs: Vec<Run>) -> Self {
+    pub fn new(entry: &'static FigureSpec, runs: Vec<ExperimentRun>) -> Self {
         let drawn = (entry.draw)(&runs);
         Self { entry, runs, drawn }
     }

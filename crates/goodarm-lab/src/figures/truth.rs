@@ -1,17 +1,19 @@
 //! From the verifiers' approval to the truth: what labels claim, how often they are wrong, and which thresholds
 //! they suggest.
 
-use goodarm_plot::{Axis, Bar, BarChart, BarSeries, Figure, Kind, Panel, Point, Role, Series};
+use goodarm_plot::{
+    Axis, Bar, BarChart, BarSeries, Figure, Look, Panel, Point, Series, SeriesKind,
+};
 use goodarm_sim::family::Means;
 use goodarm_sim::labels::Way;
 use goodarm_sim::summary::{CellSummary, LabelSummary};
 
-use crate::figures::{Drawn, Run, bar, point, real};
+use crate::figures::{DrawnFigure, ExperimentRun, bar, point, real};
 
 /// Labels until a claim, false claims at the boundary and in wrong ways, and thresholds that were guessed or
 /// calibrated: an experiment each.
-pub(super) fn truth(runs: &[Run]) -> Drawn {
-    let [biased, labels, boundary, twins] = runs else { return Drawn::default() };
+pub(super) fn truth(runs: &[ExperimentRun]) -> DrawnFigure {
+    let [biased, labels, boundary, twins] = runs else { return DrawnFigure::default() };
     let figure = Figure::new(
         "How many of the certified answers are right?",
         "(a), (b) Labels until it can be said that at least 90 %, or 95 %, of a certified set are right, wrong with probability \
@@ -33,11 +35,11 @@ pub(super) fn truth(runs: &[Run]) -> Drawn {
         [labels_needed, false_claims, by_ways].into_iter().zip([labels, boundary, twins]);
     let mut findings: Vec<String> = findings.flat_map(|(find, run)| find(run)).collect();
     findings.extend(biased.summaries.iter().map(of_thresholds));
-    Drawn { figure, findings }
+    DrawnFigure { figure, findings }
 }
 
 /// Answers and right ones of a world whose set is certified as a whole.
-fn approved(run: &Run, cell: &CellSummary) -> Option<(usize, usize)> {
+fn approved(run: &ExperimentRun, cell: &CellSummary) -> Option<(usize, usize)> {
     let world = run.experiment.spec.worlds.iter().find(|world| world.name == cell.world)?;
     match world.means {
         Means::Approved { answers, right } => Some((answers, right)),
@@ -62,7 +64,7 @@ fn right_share(cell: &CellSummary) -> f64 {
 /// In which share of right answers sets are alike, in percent.
 const PERCENTS: [(u32, usize); 3] = [(100, 2), (99, 0), (98, 1)];
 
-fn needed(labels: &Run, biased: &Run, title: &str, share: f64) -> Panel {
+fn needed(labels: &ExperimentRun, biased: &ExperimentRun, title: &str, share: f64) -> Panel {
     let of_percent = |(percent, look): (u32, usize)| {
         let name = format!("{percent} % right");
         let of = labels.summaries.iter().filter(|cell| cell.world.ends_with(&name));
@@ -70,7 +72,7 @@ fn needed(labels: &Run, biased: &Run, title: &str, share: f64) -> Panel {
             let (answers, _) = approved(labels, cell)?;
             Some(until(real(answers), of_claim(cell, share).next()?))
         };
-        Series::new(name.as_str(), Role(look), Kind::ErrorBars, of.filter_map(point))
+        Series::new(name.as_str(), Look(look), SeriesKind::ErrorBars, of.filter_map(point))
     };
     let mut series: Vec<Series> = PERCENTS.map(of_percent).into();
     let misled = biased.summaries.iter().filter(|cell| cell.world.ends_with(GUESSED));
@@ -79,7 +81,9 @@ fn needed(labels: &Run, biased: &Run, title: &str, share: f64) -> Panel {
         let labelled = of_claim(cell, share).find(|one| one.claimed.mean >= 1.0);
         let name = format!("misled: {:.1} % right", 100.0 * right_share(cell));
         let point = labelled.map(|one| until(certified_count(cell), one));
-        series.extend(point.map(|point| Series::new(name, Role(look), Kind::ErrorBars, [point])));
+        series.extend(
+            point.map(|point| Series::new(name, Look(look), SeriesKind::ErrorBars, [point])),
+        );
     }
     let ticks = [50, 100, 200, 412, 1000, 2000];
     let ticks = ticks.iter().map(|&tick| (real(tick), tick.to_string())).collect();
@@ -102,15 +106,20 @@ const GUESSED: &str = "guessed 0.5";
 
 fn promised(series: &mut Vec<Series>) {
     let diagonal = [0.0, 0.3].map(|rate| Point::new(rate, rate));
-    series.push(Series::new("δ", Role(7), Kind::Reference, diagonal));
+    series.push(Series::new("δ", Look(7), SeriesKind::Reference, diagonal));
 }
 
-fn at_boundary(run: &Run) -> Panel {
+fn at_boundary(run: &ExperimentRun) -> Panel {
     let of_set = |(index, cell): (usize, &CellSummary)| {
         let (answers, right) = approved(run, cell)?;
         (real(right) > 0.91 * real(answers)).then(|| {
             let points = of_claim(cell, 0.95).map(false_at);
-            Series::new(format!("{answers} answers"), Role(index / 2), Kind::ErrorBars, points)
+            Series::new(
+                format!("{answers} answers"),
+                Look(index / 2),
+                SeriesKind::ErrorBars,
+                points,
+            )
         })
     };
     let mut series: Vec<Series> = run.summaries.iter().enumerate().filter_map(of_set).collect();
@@ -132,11 +141,11 @@ const WAYS: [(Way, &str, usize); 9] = [
     (Way::TriedAgain, "tried again", 15),
 ];
 
-fn in_wrong_ways(run: &Run) -> Panel {
+fn in_wrong_ways(run: &ExperimentRun) -> Panel {
     let labelled = || run.summaries.iter().flat_map(|cell| &cell.labelled);
     let of_way = |(way, name, look): (Way, &str, usize)| {
         let points = labelled().filter(|one| one.way == way).map(false_at);
-        Series::new(name, Role(look), Kind::ErrorBars, points)
+        Series::new(name, Look(look), SeriesKind::ErrorBars, points)
     };
     let mut series: Vec<Series> = WAYS.map(of_way).into();
     promised(&mut series);
@@ -145,7 +154,12 @@ fn in_wrong_ways(run: &Run) -> Panel {
 }
 
 /// Worlds of the same answers stand in a group, and bars of the same thresholds have one look.
-fn by_thresholds(run: &Run, y: Axis, title: &str, bar: impl Fn(&CellSummary) -> Bar) -> Panel {
+fn by_thresholds(
+    run: &ExperimentRun,
+    y: Axis,
+    title: &str,
+    bar: impl Fn(&CellSummary) -> Bar,
+) -> Panel {
     let parts = |cell: &CellSummary| -> (String, String) {
         let (answers, thresholds) = cell.world.split_once(", ").unwrap_or((&cell.world, ""));
         (answers.to_owned(), thresholds.to_owned())
@@ -161,7 +175,7 @@ fn by_thresholds(run: &Run, y: Axis, title: &str, bar: impl Fn(&CellSummary) -> 
     };
     let series = names.iter().zip([1, 0, 3]).map(|(name, look)| BarSeries {
         name: name.clone(),
-        role: Role(look),
+        look: Look(look),
         bars: groups.iter().map(|group| bar_of(group, name)).collect(),
     });
     let series = series.collect();
@@ -169,14 +183,14 @@ fn by_thresholds(run: &Run, y: Axis, title: &str, bar: impl Fn(&CellSummary) -> 
     Panel::bars(title, BarChart { x_label, y, groups, series })
 }
 
-fn certified(run: &Run) -> Panel {
+fn certified(run: &ExperimentRun) -> Panel {
     let y = Axis::linear("right answers certified");
     by_thresholds(run, y, "(e) Certified right answers", |cell| {
         bar(cell.certified_right.unwrap_or_default())
     })
 }
 
-fn wrong(run: &Run) -> Panel {
+fn wrong(run: &ExperimentRun) -> Panel {
     let y = Axis::linear("wrong answers, % of the certified");
     by_thresholds(run, y, "(f) Wrong among the certified", |cell| Bar {
         value: 100.0 * (1.0 - right_share(cell)),
@@ -184,7 +198,7 @@ fn wrong(run: &Run) -> Panel {
     })
 }
 
-fn labels_needed(run: &Run) -> Vec<String> {
+fn labels_needed(run: &ExperimentRun) -> Vec<String> {
     let labelled = |cell: &CellSummary| {
         let parts = cell.labelled.iter().map(|one| {
             format!(
@@ -199,7 +213,7 @@ fn labels_needed(run: &Run) -> Vec<String> {
     run.summaries.iter().map(labelled).collect()
 }
 
-fn false_claims(run: &Run) -> Vec<String> {
+fn false_claims(run: &ExperimentRun) -> Vec<String> {
     let rates = run.summaries.iter().flat_map(|cell| &cell.labelled);
     let ratio =
         |one: &LabelSummary| (one.false_claims.mean - 3.0 * one.false_claims.error) / one.delta;
@@ -209,7 +223,7 @@ fn false_claims(run: &Run) -> Vec<String> {
     )]
 }
 
-fn by_ways(run: &Run) -> Vec<String> {
+fn by_ways(run: &ExperimentRun) -> Vec<String> {
     let labelled = || run.summaries.iter().flat_map(|cell| &cell.labelled);
     let of_way = |(way, name, _): (Way, &str, usize)| {
         let rates = labelled().filter(|one| one.way == way);

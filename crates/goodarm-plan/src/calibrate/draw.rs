@@ -1,6 +1,6 @@
 //! A calibration as figures.
 
-use goodarm_plot::{Axis, Figure, Kind, Panel, Point, Role, Series};
+use goodarm_plot::{Axis, Figure, Look, Panel, Point, Series, SeriesKind};
 
 use super::finding::{Finding, Standing, StepFinding, VerifierFinding};
 use super::real;
@@ -26,15 +26,15 @@ fn verifiers(finding: &Finding) -> Figure {
         panels,
     )
     .in_columns(columns)
-    .with_shared_key()
+    .with_shared_legend()
 }
 
 fn verifier(verifier: &VerifierFinding) -> Panel {
     let all = || verifier.right_means.iter().chain(&verifier.wrong_means);
     let lowest = all().copied().fold(0.0, f64::min);
     let highest = all().copied().fold(1.0, f64::max);
-    let series = |name: &str, role: usize, means: &[f64]| {
-        Series::new(name, Role(role), Kind::Step, passing(means, lowest, highest))
+    let series = |name: &str, look: usize, means: &[f64]| {
+        Series::new(name, Look(look), SeriesKind::Step, passing(means, lowest, highest))
     };
     let threshold = verifier.new_threshold.unwrap_or(verifier.old_threshold);
     let auc = verifier.auc.map_or_else(String::new, |auc| format!(", AUC {auc:.2}"));
@@ -46,7 +46,7 @@ fn verifier(verifier: &VerifierFinding) -> Panel {
         vec![
             series("right answers", 0, &verifier.right_means),
             series("wrong answers", 1, &verifier.wrong_means),
-            Series::new("threshold", Role(6), Kind::Reference, upright),
+            Series::new("threshold", Look(6), SeriesKind::Reference, upright),
         ],
     )
 }
@@ -78,12 +78,12 @@ fn path(finding: &Finding) -> Figure {
     let alone = steps().map(|step| at(step, step.shown_precision));
     let wish = [Point::new(0.0, 100.0 * wanted)];
     let mut series = vec![
-        Series::new("right, of the labelled", Role(5), Kind::Line, rates),
-        Series::new("shown by a step's labels alone", Role(4), Kind::Line, alone),
-        Series::new(format!("wanted, {}", percent(wanted)), Role(6), Kind::Reference, wish),
+        Series::new("right, of the labelled", Look(5), SeriesKind::Line, rates),
+        Series::new("shown by a step's labels alone", Look(4), SeriesKind::Line, alone),
+        Series::new(format!("wanted, {}", percent(wanted)), Look(6), SeriesKind::Reference, wish),
     ];
     let shown = steps().filter(tested).map(|step| at(step, step.shown_precision));
-    let shown = Series::new("shown, in order", Role(0), Kind::ErrorBars, shown);
+    let shown = Series::new("shown, in order", Look(0), SeriesKind::ErrorBars, shown);
     series.extend((!shown.points.is_empty()).then_some(shown));
     let caption = format!(
         "Each step of the path lets more answers pass. Its labels show a precision with confidence {}; the search goes to the right from the first step with enough labels, for as long as that is above the wish.",
@@ -115,8 +115,8 @@ fn budget(finding: &Finding) -> Figure {
     let all = real(finding.settings.answers as u64);
     let y = Axis { range: Some((0.0, all)), ..Axis::linear("answers") };
     let series = vec![
-        Series::new("pass", Role(5), Kind::Line, kept),
-        Series::new("certified", Role(0), Kind::ErrorBars, certified),
+        Series::new("pass", Look(5), SeriesKind::Line, kept),
+        Series::new("certified", Look(0), SeriesKind::ErrorBars, certified),
     ];
     Figure::new(
         "What a wish costs",

@@ -7,7 +7,7 @@ use super::finding::{Finding, Standing, StepFinding};
 use super::text::{
     adds_nothing, asked, bought, call_price, caution, contradicts, moved, outcome, separates,
 };
-use goodarm_report::markup::{SHEET_STYLE, Template, own};
+use goodarm_report::markup::{PageTemplate, SHEET_STYLE, own};
 use goodarm_report::words::percent;
 
 /// The whole page.
@@ -79,5 +79,5 @@ const fn standing(standing: Standing) -> &'static str {
     }
 }
 
-const PAGE: Template = Template(include_str!("../../web/calibration/page.html"));
+const PAGE: PageTemplate = PageTemplate(include_str!("../../web/calibration/page.html"));
 const STYLE: &str = include_str!("../../web/calibration/style.css");

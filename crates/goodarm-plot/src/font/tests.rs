@@ -46,8 +46,8 @@ fn exponents_are_raised_and_narrower() {
         runs.iter().map(|run| run.text.as_str()).collect::<Vec<_>>(),
         ["10", "−40", " calls"]
     );
-    let levels: Vec<Level> = runs.iter().map(|run| run.level).collect();
-    assert_eq!(levels, [Level::Base, Level::Raised, Level::Base]);
+    let levels: Vec<TextLevel> = runs.iter().map(|run| run.level).collect();
+    assert_eq!(levels, [TextLevel::Base, TextLevel::Raised, TextLevel::Base]);
     assert!(FACE.width("10⁻⁴⁰") < FACE.width("10−40"));
 }
 

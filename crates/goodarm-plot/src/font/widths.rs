@@ -3,13 +3,13 @@
 use std::sync::LazyLock;
 
 /// Letters that follow each other, and the widths of each in [`UNITS_PER_EM`].
-pub(super) struct Span {
+pub(super) struct WidthRow {
     pub(super) first: u32,
     /// Regular and bold.
     pub(super) widths: Vec<[u16; 2]>,
 }
 
-impl Span {
+impl WidthRow {
     /// A row of the table: the number of its first letter, then for each letter its regular and its bold
     /// width, or one number if they are the same.
     fn read(row: &str) -> Option<Self> {
@@ -28,7 +28,7 @@ impl Span {
 pub(super) const UNITS_PER_EM: f64 = 2048.0;
 
 /// In the order of their letters.
-pub(super) static SPANS: LazyLock<Vec<Span>> = LazyLock::new(|| {
+pub(super) static WIDTHS: LazyLock<Vec<WidthRow>> = LazyLock::new(|| {
     let rows = include_str!("widths.txt").lines();
-    rows.map(|row| Span::read(row).expect("a row of the table")).collect()
+    rows.map(|row| WidthRow::read(row).expect("a row of the table")).collect()
 });

@@ -2,12 +2,12 @@
 
 use super::shown;
 use super::track::Track;
-use crate::canvas::{Anchor, Canvas, Setting, Stroke};
+use crate::canvas::{Anchor, Canvas, Stroke, TextStyle};
 use crate::figure::LineChart;
 use crate::geometry::{Rect, Spot, count, spot};
-use crate::key::{SAMPLE_GAP, SAMPLE_WIDTH, draw_line_sample};
+use crate::legend::{SAMPLE_GAP, SAMPLE_WIDTH, draw_line_sample};
 use crate::look::{FAINT, INK};
-use crate::place::{Label, spread};
+use crate::place::{LabelBox, spread};
 use crate::sheet::{NAME, Sheet};
 
 /// The name of one series, in lines.
@@ -55,18 +55,20 @@ pub(super) fn draw(canvas: &mut Canvas, names: &[Name], tracks: &[Track<'_>], pl
         })
         .collect();
     ends.sort_by(|a, b| a.2.y.total_cmp(&b.2.y)); // lines that end alike stay in their order
-    let labels: Vec<Label> =
-        ends.iter().map(|(name, _, end)| Label { middle: end.y, height: name.height() }).collect();
+    let labels: Vec<LabelBox> = ends
+        .iter()
+        .map(|(name, _, end)| LabelBox { middle: end.y, height: name.height() })
+        .collect();
     let middles = spread(&labels, plot.top, plot.bottom);
     for ((name, track, end), middle) in ends.into_iter().zip(middles) {
         let at = spot(plot.right + LEADER, middle);
         draw_leader(canvas, end, at, plot);
         draw_line_sample(canvas, at, track.stroke(), track.marker());
-        let setting = Setting::new(NAME, Anchor::Start, INK);
+        let style = TextStyle::new(NAME, Anchor::Start, INK);
         let first = middle - (count(name.lines.len()) - 1.0) * NAME.line_height() / 2.0;
         for (i, line) in name.lines.iter().enumerate() {
             let y = first + count(i) * NAME.line_height() + NAME.drop();
-            canvas.words(spot(at.x + SAMPLE_WIDTH + SAMPLE_GAP, y), line, setting);
+            canvas.words(spot(at.x + SAMPLE_WIDTH + SAMPLE_GAP, y), line, style);
         }
     }
 }

@@ -3,17 +3,17 @@
 //! Series that run on the same places all stay visible: the first is the widest and palest, each
 //! next one is narrower, the last is dashed on top, and markers take turns.
 
-use super::{Lines, look_of, shown};
+use super::{Lines, shown, style_of};
 use crate::canvas::{Canvas, Stroke};
-use crate::figure::{Kind, Series};
+use crate::figure::{Series, SeriesKind};
 use crate::geometry::{Rect, Spot, count, spot};
-use crate::key::{LINE_WIDTH, REFERENCE_WIDTH};
-use crate::look::{Colour, Look, Marker};
+use crate::legend::{LINE_WIDTH, REFERENCE_WIDTH};
+use crate::look::{Colour, Marker, Style};
 
 /// A series, mapped to the sheet.
 pub(super) struct Track<'a> {
     pub(super) series: &'a Series,
-    pub(super) look: Look,
+    pub(super) style: Style,
     spots: Vec<Spot>,
     /// Upper and lower edge of the error of each spot, where it has one.
     errors: Vec<Option<(f64, f64)>>,
@@ -28,7 +28,7 @@ impl<'a> Track<'a> {
     pub(super) fn new(lines: &Lines<'a>, index: usize, series: &'a Series, plot: Rect) -> Self {
         let mut track = Self {
             series,
-            look: look_of(series),
+            style: style_of(series),
             spots: Vec::new(),
             errors: Vec::new(),
             crowd_size: 1,
@@ -67,12 +67,16 @@ impl<'a> Track<'a> {
     }
 
     pub(super) fn path(&self) -> Vec<Spot> {
-        if self.series.kind == Kind::Step { staircase(&self.spots) } else { self.spots.clone() }
+        if self.series.kind == SeriesKind::Step {
+            staircase(&self.spots)
+        } else {
+            self.spots.clone()
+        }
     }
 
     pub(super) fn stroke(&self) -> Stroke<'static> {
-        let Look { colour, dashes, .. } = self.look;
-        if self.series.kind == Kind::Reference {
+        let Style { colour, dashes, .. } = self.style;
+        if self.series.kind == SeriesKind::Reference {
             return Stroke { colour, width: REFERENCE_WIDTH, dashes };
         }
         let above = u8::try_from(self.crowd_size - 1 - self.crowd_rank).unwrap_or(u8::MAX);
@@ -90,7 +94,8 @@ impl<'a> Track<'a> {
     }
 
     pub(super) fn marker(&self) -> Option<(Marker, Colour)> {
-        (self.series.kind != Kind::Reference).then_some((self.look.marker, self.look.colour))
+        (self.series.kind != SeriesKind::Reference)
+            .then_some((self.style.marker, self.style.colour))
     }
 
     /// Where markers are drawn: at each place if there are few, else at some distance from each
@@ -110,7 +115,7 @@ impl<'a> Track<'a> {
     }
 
     pub(super) fn draw_band(&self, canvas: &mut Canvas) {
-        let is_banded = matches!(self.series.kind, Kind::Line | Kind::Step);
+        let is_banded = matches!(self.series.kind, SeriesKind::Line | SeriesKind::Step);
         if !is_banded || self.errors.iter().all(Option::is_none) {
             return;
         }
@@ -121,21 +126,21 @@ impl<'a> Track<'a> {
                 (spot(at.x, high), spot(at.x, low))
             })
             .unzip();
-        let stairs = self.series.kind == Kind::Step;
+        let stairs = self.series.kind == SeriesKind::Step;
         let edge = |spots: Vec<Spot>| if stairs { staircase(&spots) } else { spots };
         let mut outline = edge(upper);
         outline.extend(edge(lower).into_iter().rev());
-        canvas.area(&outline, self.look.colour, BAND_OPACITY);
+        canvas.area(&outline, self.style.colour, BAND_OPACITY);
     }
 
     pub(super) fn draw_whiskers(&self, canvas: &mut Canvas) {
-        if self.series.kind != Kind::ErrorBars {
+        if self.series.kind != SeriesKind::ErrorBars {
             return;
         }
         // Whiskers on the same places stand beside each other.
         let middle = count(self.crowd_size - 1) / 2.0;
         let aside = (count(self.crowd_rank) - middle) * WHISKER_STEP;
-        let stroke = Stroke::solid(self.look.colour, 1.2);
+        let stroke = Stroke::solid(self.style.colour, 1.2);
         for (at, error) in self.spots.iter().zip(&self.errors) {
             let Some((high, low)) = error else { continue };
             let x = at.x + aside;
@@ -167,11 +172,11 @@ pub(super) fn find_crowds(tracks: &mut [Track<'_>]) {
 }
 
 fn coincide(a: &Track<'_>, b: &Track<'_>) -> bool {
-    let is_data = |track: &Track<'_>| track.series.kind != Kind::Reference;
+    let is_data = |track: &Track<'_>| track.series.kind != SeriesKind::Reference;
     let near = |(a, b): (&Spot, &Spot)| (a.x - b.x).abs() < NEAR && (a.y - b.y).abs() < NEAR;
     is_data(a)
         && is_data(b)
-        && (a.series.kind == Kind::Step) == (b.series.kind == Kind::Step)
+        && (a.series.kind == SeriesKind::Step) == (b.series.kind == SeriesKind::Step)
         && a.spots.len() == b.spots.len()
         && a.spots.iter().zip(&b.spots).all(near)
 }

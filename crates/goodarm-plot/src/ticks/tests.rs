@@ -1,15 +1,15 @@
 use super::*;
 
-const fn linear(start: f64, end: f64) -> Span {
-    Span { scale: Scale::Linear, start, end }
+const fn linear(start: f64, end: f64) -> AxisSpan {
+    AxisSpan { scale: Scale::Linear, start, end }
 }
 
-const fn log10(start: f64, end: f64) -> Span {
-    Span { scale: Scale::Log10, start, end }
+const fn log10(start: f64, end: f64) -> AxisSpan {
+    AxisSpan { scale: Scale::Log10, start, end }
 }
 
 #[track_caller]
-fn check_labels(span: Span, count_max: usize, expected: &[&str]) {
+fn check_labels(span: AxisSpan, count_max: usize, expected: &[&str]) {
     let axis = Axis { scale: span.scale, ..Axis::linear("") };
     let ticks = ticks(&axis, &span, count_max);
     let labels: Vec<String> = ticks
@@ -54,7 +54,7 @@ fn automatic_ticks_are_inside_round_and_few() {
     }
 }
 
-fn check_automatic(span: Span, count_max: usize) {
+fn check_automatic(span: AxisSpan, count_max: usize) {
     let axis = Axis { scale: span.scale, ..Axis::linear("") };
     let ticks = ticks(&axis, &span, count_max);
     let labelled = ticks.iter().filter(|tick| !tick.label.is_empty()).count();

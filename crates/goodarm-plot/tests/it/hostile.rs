@@ -1,8 +1,8 @@
 //! Unexpected input must give a well-formed picture of what can be shown.
 
 use goodarm_plot::{
-    Axis, Bar, BarChart, BarSeries, Content, Donut, Figure, Key, Kind, LineChart, Panel, Point,
-    Role, Sector, Series, svg,
+    Axis, Bar, BarChart, BarSeries, Donut, Figure, Legend, LineChart, Look, Panel, PanelContent,
+    Point, Sector, Series, SeriesKind, svg,
 };
 use roxmltree::{Document, Node};
 
@@ -38,13 +38,13 @@ fn check_element(element: &Node<'_, '_>) {
     }
 }
 
-fn panel(content: Content) -> Figure {
+fn panel(content: PanelContent) -> Figure {
     Figure {
         title: HOSTILE.into(),
         caption: HOSTILE.into(),
         panels: vec![Panel { title: HOSTILE.into(), content }],
         columns: 1,
-        key: Key::InPanels,
+        legend: Legend::InPanels,
     }
 }
 
@@ -52,13 +52,13 @@ fn panel(content: Content) -> Figure {
 fn hostile_words_are_text_and_nothing_else() {
     let series = Series {
         name: "<b>&\"'".into(),
-        role: Role(0),
-        kind: Kind::Line,
+        look: Look(0),
+        kind: SeriesKind::Line,
         points: vec![Point { x: 0.0, y: 1.0, error: None }],
     };
     let chart =
         LineChart { x: Axis::linear(HOSTILE), y: Axis::linear(HOSTILE), series: vec![series] };
-    let text = svg(&panel(Content::Lines(chart)));
+    let text = svg(&panel(PanelContent::Lines(chart)));
     let document = Document::parse(&text).unwrap();
     assert!(document.descendants().any(|node| node.text() == Some("<b>&\"'")));
     let title = document.descendants().find(|node| node.has_tag_name("title"));
@@ -69,20 +69,20 @@ fn hostile_words_are_text_and_nothing_else() {
 #[test]
 fn panels_without_data_say_so() {
     let nothing = [
-        Content::Lines(LineChart { x: Axis::linear(""), y: Axis::linear(""), series: vec![] }),
-        Content::Bars(BarChart {
+        PanelContent::Lines(LineChart { x: Axis::linear(""), y: Axis::linear(""), series: vec![] }),
+        PanelContent::Bars(BarChart {
             x_label: String::new(),
             y: Axis::log10(""),
             groups: vec!["a".into()],
             series: vec![BarSeries {
                 name: "b".into(),
-                role: Role(0),
+                look: Look(0),
                 bars: vec![Bar { value: -1.0, error: None }],
             }],
         }),
-        Content::Sectors(Donut {
+        PanelContent::Sectors(Donut {
             centre: String::new(),
-            sectors: vec![Sector { name: "a".into(), value: f64::NAN, role: Role(0) }],
+            sectors: vec![Sector { name: "a".into(), value: f64::NAN, look: Look(0) }],
         }),
     ];
     for content in nothing {
@@ -92,9 +92,9 @@ fn panels_without_data_say_so() {
     assert!(Document::parse(&svg(&no_panels)).is_ok());
 }
 
-fn donut_of_one() -> Content {
-    let whole = Sector { name: "all".into(), value: 3.0, role: Role(0) };
-    Content::Sectors(Donut { centre: String::new(), sectors: vec![whole] })
+fn donut_of_one() -> PanelContent {
+    let whole = Sector { name: "all".into(), value: 3.0, look: Look(0) };
+    PanelContent::Sectors(Donut { centre: String::new(), sectors: vec![whole] })
 }
 
 #[test]
@@ -106,8 +106,12 @@ fn one_sector_is_a_whole_ring() {
 #[test]
 fn long_tables_are_drawn() {
     let points = (0..200_000).map(|i| Point { x: f64::from(i), y: f64::from(i % 7), error: None });
-    let series =
-        Series { name: "long".into(), role: Role(0), kind: Kind::Step, points: points.collect() };
+    let series = Series {
+        name: "long".into(),
+        look: Look(0),
+        kind: SeriesKind::Step,
+        points: points.collect(),
+    };
     let chart = LineChart { x: Axis::linear("x"), y: Axis::linear("y"), series: vec![series] };
-    assert!(Document::parse(&svg(&panel(Content::Lines(chart)))).is_ok());
+    assert!(Document::parse(&svg(&panel(PanelContent::Lines(chart)))).is_ok());
 }

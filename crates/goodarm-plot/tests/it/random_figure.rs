@@ -1,8 +1,8 @@
 //! Figures of all kinds, the same for the same seed.
 
 use goodarm_plot::{
-    Axis, Bar, BarChart, BarSeries, Content, Donut, Figure, Key, Kind, LineChart, Panel, Point,
-    Role, Scale, Sector, Series,
+    Axis, Bar, BarChart, BarSeries, Donut, Figure, Legend, LineChart, Look, Panel, PanelContent,
+    Point, Scale, Sector, Series, SeriesKind,
 };
 
 use crate::random::Random;
@@ -22,15 +22,15 @@ pub(crate) fn figure(random: &mut Random, source: &dyn Source) -> Figure {
         caption: source.words(random),
         panels,
         columns: random.below(5),
-        key: if random.below(3) == 0 { Key::Shared } else { Key::InPanels },
+        legend: if random.below(3) == 0 { Legend::Shared } else { Legend::InPanels },
     }
 }
 
-fn content(random: &mut Random, source: &dyn Source) -> Content {
+fn content(random: &mut Random, source: &dyn Source) -> PanelContent {
     match random.below(5) {
-        0 => Content::Bars(bars(random, source)),
-        1 => Content::Sectors(donut(random, source)),
-        _ => Content::Lines(lines(random, source)),
+        0 => PanelContent::Bars(bars(random, source)),
+        1 => PanelContent::Sectors(donut(random, source)),
+        _ => PanelContent::Lines(lines(random, source)),
     }
 }
 
@@ -44,7 +44,7 @@ fn axis(random: &mut Random, source: &dyn Source) -> Axis {
 }
 
 fn lines(random: &mut Random, source: &dyn Source) -> LineChart {
-    let kinds = [Kind::Line, Kind::ErrorBars, Kind::Step, Kind::Reference];
+    let kinds = [SeriesKind::Line, SeriesKind::ErrorBars, SeriesKind::Step, SeriesKind::Reference];
     let mut series: Vec<Series> = Vec::new();
     for i in 0..random.below(9) {
         let fresh = (0..random.below(40)).map(|_| point(random, source)).collect();
@@ -54,7 +54,7 @@ fn lines(random: &mut Random, source: &dyn Source) -> LineChart {
             _ => fresh,
         };
         let kind = kinds[random.below(4)];
-        series.push(Series { name: source.words(random), role: Role(i), kind, points });
+        series.push(Series { name: source.words(random), look: Look(i), kind, points });
     }
     LineChart { x: axis(random, source), y: axis(random, source), series }
 }
@@ -69,7 +69,7 @@ fn bars(random: &mut Random, source: &dyn Source) -> BarChart {
     let series = (0..random.below(6))
         .map(|i| BarSeries {
             name: source.words(random),
-            role: Role(i),
+            look: Look(i),
             bars: (0..groups.len()).map(|_| bar(random, source)).collect(),
         })
         .collect();
@@ -83,7 +83,7 @@ fn bar(random: &mut Random, source: &dyn Source) -> Bar {
 
 fn donut(random: &mut Random, source: &dyn Source) -> Donut {
     let sectors = (0..random.below(7))
-        .map(|i| Sector { name: source.words(random), value: source.number(random), role: Role(i) })
+        .map(|i| Sector { name: source.words(random), value: source.number(random), look: Look(i) })
         .collect();
     Donut { centre: source.words(random), sectors }
 }

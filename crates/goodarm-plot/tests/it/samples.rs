@@ -1,6 +1,8 @@
 //! Figures and texts for tests, here and where pictures are made of figures.
 
-use goodarm_plot::{Axis, Content, Figure, Key, Kind, LineChart, Panel, Point, Role, Series};
+use goodarm_plot::{
+    Axis, Figure, Legend, LineChart, Look, Panel, PanelContent, Point, Series, SeriesKind,
+};
 
 use crate::random::Random;
 use crate::random_figure::Source;
@@ -10,10 +12,10 @@ pub(crate) fn coinciding() -> Figure {
     let points: Vec<Point> = (0..9)
         .map(|i| Point { x: f64::from(i), y: f64::from(i * i), error: Some(f64::from(i)) })
         .collect();
-    let series = |role: usize| Series {
-        name: format!("method {role}"),
-        role: Role(role),
-        kind: Kind::Line,
+    let series = |look: usize| Series {
+        name: format!("method {look}"),
+        look: Look(look),
+        kind: SeriesKind::Line,
         points: points.clone(),
     };
     let chart = LineChart {
@@ -24,9 +26,9 @@ pub(crate) fn coinciding() -> Figure {
     Figure {
         title: "t".into(),
         caption: "c".into(),
-        panels: vec![Panel { title: "p".into(), content: Content::Lines(chart) }],
+        panels: vec![Panel { title: "p".into(), content: PanelContent::Lines(chart) }],
         columns: 1,
-        key: Key::InPanels,
+        legend: Legend::InPanels,
     }
 }
 

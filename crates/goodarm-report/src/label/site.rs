@@ -6,24 +6,24 @@ use goodarm_record::card_queue::{Card, CardQueue, CardQueueError, Field, Said, S
 use hyper::body::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::About;
-use crate::markup::Template;
+use super::LabelPageInfo;
+use crate::markup::PageTemplate;
 use crate::report::{STYLE, beginning, plain_script};
-use crate::site::{Asked, Page, Site};
+use crate::site::{Site, SitePage, SiteRequest};
 
-pub(super) fn page() -> Page {
-    Page::new(&Template::LABEL, format!("{STYLE}{OWN_STYLE}"), plain_script(&SCRIPTS))
+pub(super) fn page() -> SitePage {
+    SitePage::new(&PageTemplate::LABEL, format!("{STYLE}{OWN_STYLE}"), plain_script(&SCRIPTS))
 }
 
 /// A queue, and whoever wants a card of it.
-pub(super) struct Desk {
-    about: About,
+pub(super) struct LabelSite {
+    about: LabelPageInfo,
     /// None when the page is closed.
     queue: Mutex<Option<Box<dyn CardQueue + Send>>>,
 }
 
-impl Desk {
-    pub(super) fn new(queue: Box<dyn CardQueue + Send>, about: About) -> Self {
+impl LabelSite {
+    pub(super) fn new(queue: Box<dyn CardQueue + Send>, about: LabelPageInfo) -> Self {
         Self { about, queue: Mutex::new(Some(queue)) }
     }
 
@@ -32,19 +32,19 @@ impl Desk {
     }
 
     /// Does what is asked for; nothing if the body is not what our page sends.
-    fn turn(&self, route: Route, body: &[u8]) -> Option<String> {
-        let Wish { by, key, said } = serde_json::from_slice(body).ok()?;
+    fn turn(&self, route: LabelRoute, body: &[u8]) -> Option<String> {
+        let LabelRequest { by, key, said } = serde_json::from_slice(body).ok()?;
         // A queue that broke in the middle of something is not asked again.
         let mut queue = self.queue.lock().ok();
         let queue = queue.as_mut().and_then(|queue| queue.as_mut());
         let Some(queue) = queue else { return Some(self.failed("the page has been closed")) };
-        let mut answer = Answer::new(&self.about);
+        let mut answer = LabelReply::new(&self.about);
         let done = match (route, by.as_deref(), key, said) {
-            (Route::State, ..) => Ok(()),
-            (Route::Say, Some(by), Some(key), Some(said)) => {
+            (LabelRoute::State, ..) => Ok(()),
+            (LabelRoute::Say, Some(by), Some(key), Some(said)) => {
                 answer.say(&mut **queue, by, &key, said)
             }
-            (Route::Undo, Some(by), ..) => answer.undo(&mut **queue, by),
+            (LabelRoute::Undo, Some(by), ..) => answer.undo(&mut **queue, by),
             _ => return None,
         };
         let looked = match done {
@@ -69,7 +69,7 @@ impl Desk {
 
 /// What may be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Route {
+pub(super) enum LabelRoute {
     /// The next card, and how far it is.
     State,
     /// Keep what was said.
@@ -78,26 +78,26 @@ pub(super) enum Route {
     Undo,
 }
 
-impl Site for Desk {
-    type Route = Route;
+impl Site for LabelSite {
+    type Route = LabelRoute;
 
-    fn route(asked: &Asked<'_>) -> Option<Route> {
+    fn route(asked: &SiteRequest<'_>) -> Option<LabelRoute> {
         match (asked.may_change, asked.path, asked.query) {
-            (true, "state", None) => Some(Route::State),
-            (true, "say", None) => Some(Route::Say),
-            (true, "undo", None) => Some(Route::Undo),
+            (true, "state", None) => Some(LabelRoute::State),
+            (true, "say", None) => Some(LabelRoute::Say),
+            (true, "undo", None) => Some(LabelRoute::Undo),
             _ => None,
         }
     }
 
-    fn body_bytes_max(route: &Route) -> usize {
+    fn body_bytes_max(route: &LabelRoute) -> usize {
         match route {
-            Route::Say => SAY_BYTES_MAX,
-            Route::State | Route::Undo => BODY_BYTES_MAX,
+            LabelRoute::Say => SAY_BYTES_MAX,
+            LabelRoute::State | LabelRoute::Undo => BODY_BYTES_MAX,
         }
     }
 
-    async fn answer(self: Arc<Self>, route: Route, body: Bytes) -> Option<String> {
+    async fn answer(self: Arc<Self>, route: LabelRoute, body: Bytes) -> Option<String> {
         // The disk is waited for elsewhere.
         tokio::task::spawn_blocking(move || self.turn(route, &body)).await.ok()?
     }
@@ -106,7 +106,7 @@ impl Site for Desk {
 /// What the page sends.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wish {
+struct LabelRequest {
     /// None before a person has said who they are.
     by: Option<String>,
     key: Option<String>,
@@ -115,14 +115,14 @@ struct Wish {
 
 /// What the page is told.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct LabelReply<'a> {
     folder: &'a str,
     by: &'a str,
     command: &'a str,
     standing: Standing,
     card: Option<CardView>,
     /// The card that was labelled just now.
-    last: Option<Last>,
+    last: Option<LastLabel>,
     /// Why what was asked for was not done, though all is well.
     refused: Option<String>,
 }
@@ -146,14 +146,14 @@ struct FieldView {
 }
 
 #[derive(Serialize)]
-struct Last {
+struct LastLabel {
     id: String,
     said: Said,
     evidence: Vec<FieldView>,
 }
 
-impl<'a> Answer<'a> {
-    fn new(about: &'a About) -> Self {
+impl<'a> LabelReply<'a> {
+    fn new(about: &'a LabelPageInfo) -> Self {
         Self {
             folder: &about.folder,
             by: &about.by,
@@ -181,7 +181,7 @@ impl<'a> Answer<'a> {
         };
         let card = queue.next(by)?.filter(|card| card.key == key);
         queue.say(by, key, said)?;
-        self.last = card.map(|card| Last {
+        self.last = card.map(|card| LastLabel {
             id: card.id,
             said: shown,
             evidence: views(card.evidence, SHOWN_BYTES_MAX),

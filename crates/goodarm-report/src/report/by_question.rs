@@ -4,7 +4,7 @@ use goodarm_core::{Books, Cost, Problem, QuestionId, Target};
 use goodarm_record::history::SettledCall;
 use goodarm_record::view::Overview;
 
-use super::data::Question;
+use super::data::ReportQuestion;
 
 /// What was paid for each question.
 pub(super) struct ByQuestion {
@@ -61,12 +61,12 @@ impl ByQuestion {
     }
 
     /// Every question; ids are still to be filled in.
-    pub(super) fn sums(&self, books: &Books) -> Vec<Question> {
+    pub(super) fn sums(&self, books: &Books) -> Vec<ReportQuestion> {
         let Some(questions) = books.problem().questions() else { return Vec::new() };
         let of = |question: QuestionId| {
             let (state, place) = (books.question(question), question.index());
             let spent = &self.spent[place * self.service_count..][..self.service_count];
-            Question {
+            ReportQuestion {
                 id: String::new(),
                 status: if state.certified().is_some() { "answered" } else { "open" },
                 certified: state.certified().map(|arm| arm.0),

@@ -6,12 +6,12 @@ use goodarm_core::ArmId;
 use goodarm_record::history::Entry;
 use serde::Serialize;
 
-use super::cut::Lengths;
-use super::lines::{CallLine, call_line};
+use super::cut::LengthCounts;
+use super::rows::{CallRow, call_row};
 
 /// What was cut, so that the page can say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Limits {
+pub(super) struct PageLimits {
     /// Of each field.
     pub(super) field_bytes: usize,
     /// Of each reply.
@@ -22,9 +22,9 @@ pub(super) struct Limits {
 
 /// The first calls of each row: of an answer, or of a question and its answers.
 #[derive(Clone)]
-pub(super) struct Calls {
+pub(super) struct KeptCalls {
     /// Of each row, with the answer that a call is about.
-    rows: Vec<Vec<(Option<ArmId>, CallLine)>>,
+    rows: Vec<Vec<(Option<ArmId>, CallRow)>>,
     /// How many calls each row has, those that are not kept among them.
     counts: Vec<u32>,
     /// How many calls of a row are kept.
@@ -37,7 +37,7 @@ pub(super) struct Calls {
 
 /// A call, and what its line is made with.
 #[derive(Clone, Copy)]
-pub(super) struct Shown<'a> {
+pub(super) struct CallEntry<'a> {
     pub(super) entry: &'a Entry<'a>,
     /// What it belongs to.
     pub(super) row: usize,
@@ -46,7 +46,7 @@ pub(super) struct Shown<'a> {
     pub(super) criterion_count: usize,
 }
 
-impl Calls {
+impl KeptCalls {
     /// As many as a page can have room for.
     pub(super) const fn wanted() -> Self {
         Self::within(CALLS_OF_ROW_MAX, REPLY_BYTES_MAX)
@@ -58,7 +58,7 @@ impl Calls {
     }
 
     /// As many as there is room for, by the end.
-    pub(super) const fn of(limits: &Limits) -> Self {
+    pub(super) const fn of(limits: &PageLimits) -> Self {
         Self::within(limits.calls, limits.reply_bytes)
     }
 
@@ -74,8 +74,8 @@ impl Calls {
     }
 
     /// One more call; `replies` are the lengths of all replies so far.
-    pub(super) fn take(&mut self, call: Shown<'_>, replies: &Lengths) {
-        let Shown { entry, row, started_millis, criterion_count } = call;
+    pub(super) fn take(&mut self, call: CallEntry<'_>, replies: &LengthCounts) {
+        let CallEntry { entry, row, started_millis, criterion_count } = call;
         if self.row_max == 0 {
             return;
         }
@@ -87,7 +87,7 @@ impl Calls {
         if self.rows[row].len() >= self.row_max {
             return;
         }
-        let line = call_line(entry, criterion_count, started_millis, self.reply_bytes_max);
+        let line = call_row(entry, criterion_count, started_millis, self.reply_bytes_max);
         let Some(line) = line else { return };
         self.kept_count += 1;
         self.kept_bytes += line.reply_bytes();
@@ -97,9 +97,9 @@ impl Calls {
     }
 
     /// Drops what there is no room for by now. There is some slack, so that this is rare.
-    fn make_room(&mut self, replies: &Lengths) {
+    fn make_room(&mut self, replies: &LengthCounts) {
         if self.kept_count > CALLS_TOTAL + CALLS_TOTAL / 2 {
-            let mut counts = Lengths::new(self.row_max);
+            let mut counts = LengthCounts::new(self.row_max);
             self.counts.iter().for_each(|&count| counts.take(count as usize));
             self.row_max = counts.limit(CALLS_TOTAL);
             self.rows.iter_mut().for_each(|calls| calls.truncate(self.row_max));
@@ -120,12 +120,12 @@ impl Calls {
 
     /// Whether all is there that there is room for. It is not if rows are left out of the page for whose
     /// sake calls of others were dropped.
-    pub(super) const fn are_enough(&self, limits: &Limits) -> bool {
+    pub(super) const fn are_enough(&self, limits: &PageLimits) -> bool {
         limits.calls <= self.row_max && limits.reply_bytes <= self.reply_bytes_max
     }
 
     /// Those of a row, within the limits.
-    pub(super) fn of_row(&self, row: u32, limits: &Limits) -> Vec<(Option<ArmId>, CallLine)> {
+    pub(super) fn of_row(&self, row: u32, limits: &PageLimits) -> Vec<(Option<ArmId>, CallRow)> {
         let kept = self.rows.get(row as usize).map_or(&[][..], Vec::as_slice);
         let mut kept = kept[..kept.len().min(limits.calls)].to_vec();
         kept.iter_mut().for_each(|(_, line)| line.shorten(limits.reply_bytes));
@@ -150,7 +150,12 @@ mod tests {
     use super::*;
 
     /// Takes so many calls of a row, each with a reply of so many bytes.
-    fn take(calls: &mut Calls, replies: &mut Lengths, row: u32, [count, reply]: [usize; 2]) {
+    fn take(
+        calls: &mut KeptCalls,
+        replies: &mut LengthCounts,
+        row: u32,
+        [count, reply]: [usize; 2],
+    ) {
         let note = Note { reply: Cow::Owned("é".repeat(reply / 2)), ..Note::default() };
         let target = Target::Arm(ArmId(row), AttributeId(0));
         let (ticket, outcome, cost) = (Ticket(0), Outcome::Score(1.0), Cost::ZERO);
@@ -161,23 +166,23 @@ mod tests {
         for _ in 0..count {
             replies.take(reply);
             let row = row as usize;
-            let call = Shown { entry: &entry, row, started_millis: 0, criterion_count: 1 };
+            let call = CallEntry { entry: &entry, row, started_millis: 0, criterion_count: 1 };
             calls.take(call, replies);
         }
     }
 
     #[test]
     fn what_is_kept_is_bounded_and_enough_for_all_rows_at_the_end() {
-        let (mut calls, mut replies) = (Calls::wanted(), Lengths::new(REPLY_BYTES_MAX));
+        let (mut calls, mut replies) = (KeptCalls::wanted(), LengthCounts::new(REPLY_BYTES_MAX));
         let counts: Vec<usize> = (0..1500).map(|row| 1 + row * 7 % 2000).collect();
         for (row, &count) in (0..).zip(&counts) {
             take(&mut calls, &mut replies, row, [count, 40 + row as usize % 50]);
             assert!(calls.kept_count <= CALLS_TOTAL + CALLS_TOTAL / 2);
             assert!(calls.kept_bytes <= REPLIES_BYTES_TOTAL + REPLIES_BYTES_TOTAL / 2);
         }
-        let mut lengths = Lengths::new(CALLS_OF_ROW_MAX);
+        let mut lengths = LengthCounts::new(CALLS_OF_ROW_MAX);
         counts.iter().for_each(|&count| lengths.take(count));
-        let limits = Limits {
+        let limits = PageLimits {
             field_bytes: 0,
             reply_bytes: replies.limit(REPLIES_BYTES_TOTAL),
             calls: lengths.limit(CALLS_TOTAL),
@@ -185,11 +190,11 @@ mod tests {
         assert!(calls.row_max < 2000 && calls.reply_bytes_max < 89, "some were dropped");
         assert!(calls.are_enough(&limits));
         // As if they had been taken within the limits.
-        let mut expected = Calls::of(&limits);
+        let mut expected = KeptCalls::of(&limits);
         for (row, &count) in (0..).zip(&counts) {
             take(&mut expected, &mut replies, row, [count, 40 + row as usize % 50]);
         }
-        let json = |calls: &Calls, row| {
+        let json = |calls: &KeptCalls, row| {
             let kept = calls.of_row(row, &limits);
             let lines: Vec<_> = kept.iter().map(|(_, line)| line).collect();
             serde_json::to_string(&lines).unwrap()
@@ -201,12 +206,12 @@ mod tests {
 
     #[test]
     fn a_page_that_leaves_rows_out_has_room_for_more_than_is_kept() {
-        let (mut calls, mut replies) = (Calls::wanted(), Lengths::new(REPLY_BYTES_MAX));
+        let (mut calls, mut replies) = (KeptCalls::wanted(), LengthCounts::new(REPLY_BYTES_MAX));
         for row in 0..200 {
             take(&mut calls, &mut replies, row, [4000, 0]);
         }
-        let limits = Limits { field_bytes: 0, reply_bytes: 0, calls: 4000 };
+        let limits = PageLimits { field_bytes: 0, reply_bytes: 0, calls: 4000 };
         assert!(!calls.are_enough(&limits));
-        assert!(!Calls::unwanted().are_enough(&limits));
+        assert!(!KeptCalls::unwanted().are_enough(&limits));
     }
 }

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 /// How much of each text, or how many things of each list, fit.
-pub(super) struct Lengths {
+pub(super) struct LengthCounts {
     /// How many texts have each length; the last entry counts all longer ones, too.
     counts: Vec<u64>,
 }
 
-impl Lengths {
+impl LengthCounts {
     /// No text keeps more than `limit_max`.
     pub(super) fn new(limit_max: usize) -> Self {
         Self { counts: vec![0; limit_max + 1] }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_limit_is_the_largest_that_fits() {
-        let mut lengths = Lengths::new(100);
+        let mut lengths = LengthCounts::new(100);
         [1, 5, 10, 1000].into_iter().for_each(|length| lengths.take(length));
         // Everything, the longest cut to 100.
         assert_eq!(lengths.limit(116), 100);

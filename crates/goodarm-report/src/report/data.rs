@@ -9,19 +9,19 @@ use super::trail::Trail;
 
 /// Everything that is known about a run but the texts of its answers and calls.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Data {
+pub(crate) struct ReportData {
     #[serde(flatten)]
     pub(crate) overview: Overview,
     /// In the order of the file of questions; none if answers stand for themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) by_question: Vec<Question>,
+    pub(crate) by_question: Vec<ReportQuestion>,
     /// In the order of the candidates file.
-    pub(crate) answers: Vec<Answer>,
+    pub(crate) answers: Vec<ReportAnswer>,
 }
 
 /// One question.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Question {
+pub(crate) struct ReportQuestion {
     pub(crate) id: String,
     /// answered or open.
     pub(crate) status: &'static str,
@@ -46,7 +46,7 @@ pub(crate) struct Question {
 
 /// What an answer to a question has beside others.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Of {
+pub(crate) struct QuestionLink {
     /// The place of its question among all questions.
     pub(crate) question: u32,
     /// given, or the name of who made it.
@@ -56,7 +56,7 @@ pub(crate) struct Of {
     pub(crate) why: Option<String>,
 }
 
-impl Of {
+impl QuestionLink {
     /// None if answers stand for themselves.
     pub(super) fn new(books: &Books, arm: ArmId) -> Option<Self> {
         let questions = books.problem().questions()?;
@@ -67,7 +67,7 @@ impl Of {
 
 /// One answer.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct ReportAnswer {
     pub(crate) id: String,
     #[serde(serialize_with = "status_name")]
     pub(crate) status: ArmStatus,
@@ -82,7 +82,7 @@ pub(crate) struct Answer {
     pub(crate) loan: Option<LoanView>,
     /// Its question, if there are questions.
     #[serde(flatten)]
-    pub(crate) of: Option<Of>,
+    pub(crate) of: Option<QuestionLink>,
     /// What each verifier has said.
     pub(crate) evidence: Vec<Pair>,
 }

@@ -11,9 +11,9 @@ use goodarm_core::{ArmId, ArmStatus, Target};
 use goodarm_record::history::SettledCall;
 use goodarm_record::replay::Replay;
 
-use super::calls::{Calls, Limits, Shown};
-use super::data::{Answer, Data};
-use super::lines::{Detail, FieldLine, field_lines};
+use super::calls::{CallEntry, KeptCalls, PageLimits};
+use super::data::{ReportAnswer, ReportData};
+use super::rows::{AnswerDetail, FieldRow, field_rows};
 use super::{Report, ReportError};
 
 /// What the page keeps of the rows and their calls.
@@ -21,8 +21,8 @@ pub(super) struct Details<'a> {
     report: &'a Report,
     /// The answers, or the questions, that are shown, in the order of their file.
     pub(super) shown: Vec<u32>,
-    pub(super) limits: Limits,
-    calls: Cow<'a, Calls>,
+    pub(super) limits: PageLimits,
+    calls: Cow<'a, KeptCalls>,
 }
 
 impl<'a> Details<'a> {
@@ -34,7 +34,7 @@ impl<'a> Details<'a> {
         } else {
             shown(&data.answers)
         };
-        let limits = Limits::new(report, &shown);
+        let limits = PageLimits::new(report, &shown);
         let calls = if report.calls.are_enough(&limits) {
             Cow::Borrowed(&report.calls)
         } else {
@@ -50,7 +50,7 @@ impl<'a> Details<'a> {
             return self.question_json(row);
         }
         let answer = &self.report.data.answers[row as usize];
-        json(&Detail::new(self.fields(row), &answer.evidence, answer.loan))
+        json(&AnswerDetail::new(self.fields(row), &answer.evidence, answer.loan))
     }
 
     /// Its calls, which are read only when it is opened.
@@ -62,19 +62,19 @@ impl<'a> Details<'a> {
         json(&calls.iter().map(|(_, line)| line).collect::<Vec<_>>())
     }
 
-    fn fields(&self, arm: u32) -> (Vec<FieldLine>, usize) {
+    fn fields(&self, arm: u32) -> (Vec<FieldRow>, usize) {
         let Some(candidates) = self.report.candidates() else { return (Vec::new(), 0) };
         let json = candidates.json(ArmId(arm));
-        field_lines(json, &self.report.id_field, self.limits.field_bytes)
+        field_rows(json, &self.report.id_field, self.limits.field_bytes)
     }
 }
 
 /// Reads the calls of these rows from the journal.
-fn read(report: &Report, shown: &[u32], limits: &Limits) -> Result<Calls, ReportError> {
+fn read(report: &Report, shown: &[u32], limits: &PageLimits) -> Result<KeptCalls, ReportError> {
     let data = &report.data;
     let mut is_shown = vec![false; data.answers.len().max(data.by_question.len())];
     shown.iter().for_each(|&row| is_shown[row as usize] = true);
-    let mut calls = Calls::of(limits);
+    let mut calls = KeptCalls::of(limits);
     let mut replay = Replay::open(&report.folder.journal())?;
     while let Some(entry) = replay.step()? {
         // The run may go on while this is written: stop at the entries that were counted.
@@ -85,14 +85,14 @@ fn read(report: &Report, shown: &[u32], limits: &Limits) -> Result<Calls, Report
         let Some(row) = row.filter(|&row| is_shown.get(row) == Some(&true)) else { continue };
         let (started_millis, criterion_count) =
             (data.overview.span_millis[0], data.overview.verifiers.len());
-        let call = Shown { entry: &entry, row, started_millis, criterion_count };
+        let call = CallEntry { entry: &entry, row, started_millis, criterion_count };
         calls.take(call, &report.reply_lengths);
     }
     Ok(calls)
 }
 
 /// The answer that a call is about, or the question that it or its answer belongs to.
-fn row_of(data: &Data, call: &SettledCall<'_>) -> Option<usize> {
+fn row_of(data: &ReportData, call: &SettledCall<'_>) -> Option<usize> {
     match call.target {
         Target::Question(question, _) => Some(question.index()),
         Target::Arm(arm, _) => match &data.answers.get(arm.index())?.of {
@@ -103,7 +103,7 @@ fn row_of(data: &Data, call: &SettledCall<'_>) -> Option<usize> {
 }
 
 /// All answers if they fit, otherwise the certified ones first.
-fn shown(answers: &[Answer]) -> Vec<u32> {
+fn shown(answers: &[ReportAnswer]) -> Vec<u32> {
     let mut shown: Vec<u32> = Vec::with_capacity(answers.len().min(ANSWERS_MAX));
     for status in ArmStatus::ALL {
         let of_status = (0..).zip(answers).filter(|(_, answer)| answer.status == status);

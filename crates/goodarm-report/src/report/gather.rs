@@ -12,9 +12,9 @@ use goodarm_record::view::{EndingView, ImpliedView, LoanView, Overview, PairView
 use serde::Deserialize;
 
 use super::by_question::ByQuestion;
-use super::calls::{Calls, REPLY_BYTES_MAX, Shown};
-use super::cut::Lengths;
-use super::data::{Answer, Data, Of, Pair};
+use super::calls::{CallEntry, KeptCalls, REPLY_BYTES_MAX};
+use super::cut::LengthCounts;
+use super::data::{Pair, QuestionLink, ReportAnswer, ReportData};
 use super::trail::Trail;
 
 /// The books, the account and the answers of a run, and what is counted beside them.
@@ -28,8 +28,8 @@ pub(super) struct Gatherer {
     /// Of each arm.
     call_counts: Vec<u32>,
     by_question: ByQuestion,
-    pub(super) reply_lengths: Lengths,
-    pub(super) calls: Calls,
+    pub(super) reply_lengths: LengthCounts,
+    pub(super) calls: KeptCalls,
     started_millis: Option<u64>,
     pub(super) entry_count: u64,
 }
@@ -87,7 +87,7 @@ impl Follower for Gatherer {
 
 impl Gatherer {
     /// From the first entry on.
-    pub(super) fn new(balance: Balance, calls: Calls) -> Self {
+    pub(super) fn new(balance: Balance, calls: KeptCalls) -> Self {
         let problem = balance.books.problem();
         let pair_count = problem.pair_count();
         Self {
@@ -96,7 +96,7 @@ impl Gatherer {
             trails: vec![Trail::default(); pair_count],
             call_counts: vec![0; problem.arm_count()],
             by_question: ByQuestion::new(problem),
-            reply_lengths: Lengths::new(REPLY_BYTES_MAX),
+            reply_lengths: LengthCounts::new(REPLY_BYTES_MAX),
             calls,
             started_millis: None,
             entry_count: 0,
@@ -114,7 +114,7 @@ impl Gatherer {
         };
         let started_millis = self.started_millis.unwrap_or(entry.unix_millis);
         let criterion_count = problem.attribute_count();
-        let call = Shown { entry, row, started_millis, criterion_count };
+        let call = CallEntry { entry, row, started_millis, criterion_count };
         self.calls.take(call, &self.reply_lengths);
     }
 
@@ -164,7 +164,7 @@ impl Gatherer {
     }
 
     /// At the end of the journal: everything but ids, which are still to be filled in.
-    pub(super) fn data(&mut self, history: &History, mark: Mark, folder: &Folder) -> Data {
+    pub(super) fn data(&mut self, history: &History, mark: Mark, folder: &Folder) -> ReportData {
         let mut overview = Overview::in_full(
             &folder.present(&history.terms),
             &self.balance.books,
@@ -185,10 +185,10 @@ impl Gatherer {
         }
         self.by_question.tell(&self.balance.books, &mut overview);
         let by_question = self.by_question.sums(&self.balance.books);
-        Data { overview, by_question, answers: self.answers() }
+        ReportData { overview, by_question, answers: self.answers() }
     }
 
-    fn answers(&mut self) -> Vec<Answer> {
+    fn answers(&mut self) -> Vec<ReportAnswer> {
         let mut trails = std::mem::take(&mut self.trails).into_iter();
         let books = &self.balance.books;
         let ranks = ranks(books);
@@ -203,14 +203,14 @@ impl Gatherer {
                 })
                 .collect();
             let spent = evidence.iter().map(|pair| pair.view.spent);
-            Answer {
+            ReportAnswer {
                 id: String::new(),
                 status: books.status(arm),
                 rank: ranks[arm.index()],
                 calls: u64::from(self.call_counts[arm.index()]),
                 spent: spent.fold(Cost::ZERO, Cost::saturating_add),
                 loan: LoanView::new(books, arm),
-                of: Of::new(books, arm),
+                of: QuestionLink::new(books, arm),
                 evidence,
             }
         };

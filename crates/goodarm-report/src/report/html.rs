@@ -9,12 +9,12 @@ use minijinja::context;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
 
-use super::calls::Limits;
+use super::calls::PageLimits;
 use super::cut::{beginning, script_safe};
 use super::details::Details;
-use super::lines::rounded;
-use super::{Data, Report, text};
-use crate::markup::{Template, own};
+use super::rows::rounded;
+use super::{Report, ReportData, text};
+use crate::markup::{PageTemplate, own};
 use crate::words::achieved;
 
 /// Writes the page, up to its seal.
@@ -24,7 +24,7 @@ pub(super) fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let script = script(&[START]);
-    let page = Template::REPORT.fill(context! {
+    let page = PageTemplate::REPORT.fill(context! {
         policy => own(policy(&script, STYLE)),
         title => title(report),
         style => own(STYLE),
@@ -75,7 +75,7 @@ fn title(report: &Report) -> String {
 struct PageOverview {
     #[serde(flatten)]
     overview: Overview,
-    limits: Limits,
+    limits: PageLimits,
     shown: usize,
 }
 
@@ -120,14 +120,14 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(data: &Data) -> Self {
+    fn new(data: &ReportData) -> Self {
         let means =
             if data.overview.questions.is_some() { 0 } else { data.overview.verifiers.len() };
         Self { means: vec![Vec::new(); means], ..Self::default() }
     }
 
     /// One more row.
-    fn push(&mut self, data: &Data, row: usize) {
+    fn push(&mut self, data: &ReportData, row: usize) {
         let question = data.by_question.get(row);
         let answer = match question {
             None => data.answers.get(row),

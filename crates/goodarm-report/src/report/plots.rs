@@ -1,14 +1,16 @@
 //! The report's plots as figures.
 
-use goodarm_plot::{Axis, Bar, BarChart, BarSeries, Figure, Kind, Panel, Point, Role, Series};
+use goodarm_plot::{
+    Axis, Bar, BarChart, BarSeries, Figure, Look, Panel, Point, Series, SeriesKind,
+};
 use goodarm_record::view::Overview;
 
-use super::data::Data;
+use super::data::ReportData;
 use super::spending::Spending;
 use crate::words::{about_money, achieved, confidence, printable, whole};
 
 /// Every plot with the name of its file.
-pub(crate) fn figures(data: &Data) -> [(&'static str, Figure); 3] {
+pub(crate) fn figures(data: &ReportData) -> [(&'static str, Figure); 3] {
     let overview = &data.overview;
     [("coverage", coverage(overview)), ("spending", spending(overview)), ("noise", noise(overview))]
 }
@@ -26,8 +28,8 @@ fn coverage(overview: &Overview) -> Figure {
     let points = [Point::new(0.0, 0.0)].into_iter().chain(steps).chain([end]);
     let all = [Point::new(0.0, real(whole(overview)))];
     let mut series = vec![
-        Series::new("certified", Role(0), Kind::Step, points),
-        Series::new(format!("all {things}"), Role(0), Kind::Reference, all),
+        Series::new("certified", Look(0), SeriesKind::Step, points),
+        Series::new(format!("all {things}"), Look(0), SeriesKind::Reference, all),
     ];
     let mut caption = format!(
         "{} at 1 − δ = {}, over what was spent.",
@@ -39,7 +41,7 @@ fn coverage(overview: &Overview) -> Figure {
         if uniform.cost <= UNIFORM_SHOWN_MAX * overview.money.spent.units() {
             let end = Point::new(uniform.cost, real(overview.certified));
             let name = format!("{alike} (estimate)").to_lowercase();
-            series.push(Series::new(name, Role(1), Kind::Line, [Point::new(0.0, 0.0), end]));
+            series.push(Series::new(name, Look(1), SeriesKind::Line, [Point::new(0.0, 0.0), end]));
         }
         let cost = about_money(uniform.cost, unit);
         caption += &format!(" {alike}: about {cost} {unit}. {}", uniform.rule);
@@ -60,7 +62,7 @@ fn spending(overview: &Overview) -> Figure {
     };
     let series = statuses.iter().enumerate().map(|(index, status)| BarSeries {
         name: format!("on {status} {things}"),
-        role: [Role(0), Role(5), Role(1)][index],
+        look: [Look(0), Look(5), Look(1)][index],
         bars: services.iter().map(|service| bar(service.parts[index].units())).collect(),
     });
     bars(
@@ -82,12 +84,12 @@ fn noise(overview: &Overview) -> Figure {
     let series = vec![
         BarSeries {
             name: "two calls on the same answer disagree".into(),
-            role: Role(0),
+            look: Look(0),
             bars: share(|noise| noise.disagreement),
         },
         BarSeries {
             name: "answers with mixed verdicts".into(),
-            role: Role(5),
+            look: Look(5),
             #[expect(clippy::cast_precision_loss, reason = "a share for people")]
             bars: share(|noise| noise.mixed as f64 / noise.answers as f64),
         },

@@ -10,13 +10,13 @@ pub(super) struct Spending {
     /// What can become of an answer, or of a question.
     pub(super) statuses: Vec<&'static str>,
     /// Verifiers, then generators. The calls of a verifier with criteria are paid once.
-    pub(super) services: Vec<Paid>,
+    pub(super) services: Vec<ServiceSpending>,
     /// Of each status.
     pub(super) sums: Vec<Cost>,
 }
 
 /// What one service was paid.
-pub(super) struct Paid {
+pub(super) struct ServiceSpending {
     pub(super) name: String,
     pub(super) is_free: bool,
     /// For each status.
@@ -30,7 +30,7 @@ impl Spending {
             Some(_) => vec!["answered", "open"],
             None => ArmStatus::ALL.map(ArmStatus::name).to_vec(),
         };
-        let paid = |name: &str, ceiling: Cost, parts: Vec<Cost>, all: Cost| Paid {
+        let paid = |name: &str, ceiling: Cost, parts: Vec<Cost>, all: Cost| ServiceSpending {
             name: printable(name),
             is_free: is_free(ceiling),
             parts,
@@ -47,7 +47,7 @@ impl Spending {
         let generators = overview.questions.iter().flat_map(|questions| &questions.generators);
         let generators = generators
             .map(|it| paid(&it.name, it.ceiling, by_question(it.spent_by_question), it.spent));
-        let services: Vec<Paid> = verifiers.chain(generators).collect();
+        let services: Vec<ServiceSpending> = verifiers.chain(generators).collect();
         let sum = |status: usize| {
             let parts = services.iter().map(|service| service.parts[status]);
             parts.fold(Cost::ZERO, Cost::saturating_add)

@@ -7,7 +7,7 @@ use goodarm_record::job_file::GuaranteeName;
 use goodarm_record::view::questions::QuestionsView;
 use goodarm_record::view::{ClaimView, Overview, VerifierView};
 
-use super::data::Data;
+use super::data::ReportData;
 use super::spending::Spending;
 use crate::words::{
     self, about, about_money, achieved, amount, claimed, confidence, counted, duration, failures,
@@ -15,7 +15,7 @@ use crate::words::{
 };
 
 /// The whole report as text.
-pub(crate) fn text(data: &Data) -> String {
+pub(crate) fn text(data: &ReportData) -> String {
     let overview = &data.overview;
     let mut text = overview.claim.as_ref().map_or_else(String::new, claim);
     text += &headline(overview);
@@ -259,7 +259,7 @@ fn money(overview: &Overview) -> String {
     text
 }
 
-fn answers(data: &Data) -> String {
+fn answers(data: &ReportData) -> String {
     let overview = &data.overview;
     let mut text = match &overview.questions {
         Some(questions) => format!(

@@ -33,7 +33,7 @@ impl Token {
 
 /// What an admitted request asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Asked<'r> {
+pub(crate) struct SiteRequest<'r> {
     /// Behind the token.
     pub(crate) path: &'r str,
     pub(crate) query: Option<&'r str>,
@@ -55,7 +55,7 @@ impl Guard {
     }
 
     /// What a request asks for, or nothing.
-    pub(super) fn admit<'r, B>(&self, request: &'r Request<B>) -> Option<Asked<'r>> {
+    pub(super) fn admit<'r, B>(&self, request: &'r Request<B>) -> Option<SiteRequest<'r>> {
         let (headers, uri) = (request.headers(), request.uri());
         if uri.authority().is_some() {
             return None; // meant for a proxy
@@ -76,7 +76,7 @@ impl Guard {
             Method::POST if is_own_origin || site == Some("same-origin") => true,
             _ => return None,
         };
-        Some(Asked { path, query: uri.query(), may_change })
+        Some(SiteRequest { path, query: uri.query(), may_change })
     }
 }
 
@@ -124,10 +124,10 @@ mod tests {
         assert!(is_admitted("GET", "/secret/", &[OWN, ("sec-fetch-site", "none")]));
         let own = [OWN, ("origin", "http://127.0.0.1:8000"), ("sec-fetch-site", "same-origin")];
         let state = request("GET", "/secret/state?known=12", &own);
-        let asked = Asked { path: "state", query: Some("known=12"), may_change: false };
+        let asked = SiteRequest { path: "state", query: Some("known=12"), may_change: false };
         assert_eq!(guard().admit(&state), Some(asked));
         let pause = request("POST", "/secret/pause", &own[..2]);
-        let asked = Asked { path: "pause", query: None, may_change: true };
+        let asked = SiteRequest { path: "pause", query: None, may_change: true };
         assert_eq!(guard().admit(&pause), Some(asked));
     }
 

@@ -22,7 +22,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::guard::Guard;
-use super::{Page, Site};
+use super::{Site, SitePage};
 
 /// Serves until it is dropped.
 pub(crate) struct Server {
@@ -33,18 +33,18 @@ pub(crate) struct Server {
 pub(super) fn start(
     listener: std::net::TcpListener,
     guard: Guard,
-    page: Page,
+    page: SitePage,
     site: Arc<impl Site>,
 ) -> io::Result<Server> {
     listener.set_nonblocking(true)?;
     let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(1).build()?;
-    let house = Arc::new(House::new(guard, page, site));
+    let state = Arc::new(ServerState::new(guard, page, site));
     let (stop, stopped) = oneshot::channel::<()>();
     thread::Builder::new().name("page".into()).spawn(move || {
         runtime.block_on(async {
             tokio::select! {
                 _ = stopped => {}
-                _ = serve(listener, house) => {}
+                _ = serve(listener, state) => {}
             }
         });
         runtime.shutdown_background();
@@ -54,7 +54,10 @@ pub(super) fn start(
 
 /// Accepts every connection. When there are too many, the oldest is closed: a request takes
 /// milliseconds, so the oldest one is stalling, and our own page is still served.
-async fn serve(listener: std::net::TcpListener, house: Arc<House<impl Site>>) -> io::Result<()> {
+async fn serve(
+    listener: std::net::TcpListener,
+    state: Arc<ServerState<impl Site>>,
+) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     let mut connections = JoinSet::new();
     let mut oldest_first: VecDeque<AbortHandle> = VecDeque::new();
@@ -71,15 +74,15 @@ async fn serve(listener: std::net::TcpListener, house: Arc<House<impl Site>>) ->
         {
             oldest.abort();
         }
-        let connection = connection(stream, Arc::clone(&house));
+        let connection = connection(stream, Arc::clone(&state));
         oldest_first.push_back(connections.spawn(connection));
     }
 }
 
-async fn connection(stream: TcpStream, house: Arc<House<impl Site>>) {
+async fn connection(stream: TcpStream, state: Arc<ServerState<impl Site>>) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let house = Arc::clone(&house);
-        async move { Ok::<_, Infallible>(house.answer(request).await) }
+        let state = Arc::clone(&state);
+        async move { Ok::<_, Infallible>(state.answer(request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -94,15 +97,15 @@ async fn connection(stream: TcpStream, house: Arc<House<impl Site>>) {
 }
 
 /// A site behind its guard.
-struct House<S> {
+struct ServerState<S> {
     guard: Guard,
     page: Bytes,
     headers: Vec<(HeaderName, HeaderValue)>,
     site: Arc<S>,
 }
 
-impl<S: Site> House<S> {
-    fn new(guard: Guard, page: Page, site: Arc<S>) -> Self {
+impl<S: Site> ServerState<S> {
+    fn new(guard: Guard, page: SitePage, site: Arc<S>) -> Self {
         let policy = HeaderValue::from_str(&page.policy).expect("our own text, all of it ASCII");
         let mut headers: Vec<_> = HEADERS
             .iter()

@@ -10,15 +10,15 @@ use goodarm_record::replay::{Replay, ReplayError};
 use serde::Serialize;
 
 use super::WatchedJob;
-use super::state::Certificate;
+use super::state::WatchedCertificate;
 use crate::report::Trail;
-use crate::report::lines::{CallLine, Detail, call_line};
+use crate::report::rows::{AnswerDetail, CallRow, call_row};
 
 /// An answer as JSON.
-pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &Certificate) -> String {
+pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &WatchedCertificate) -> String {
     let fields = certificate.fields(job, FIELD_BYTES_MAX);
     // Without its calls an answer is still worth showing.
-    let calls = Calls::read(job, journal, certificate).unwrap_or_default();
+    let calls = AnswerCalls::read(job, journal, certificate).unwrap_or_default();
     let mut pairs = certificate.pairs.clone();
     for (pair, running) in pairs.iter_mut().zip(calls.means) {
         // Calls that were in flight when the answer was certified may have come back since. If the
@@ -29,8 +29,8 @@ pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &Certificate) 
             pair.trail = running.trail;
         }
     }
-    let answer = Answer {
-        detail: Detail::new(fields, &pairs, certificate.loan).without_shares(),
+    let answer = AnswerPage {
+        detail: AnswerDetail::new(fields, &pairs, certificate.loan).without_shares(),
         calls: calls.lines,
         call_count: calls.count,
     };
@@ -38,18 +38,18 @@ pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &Certificate) 
 }
 
 #[derive(Serialize)]
-struct Answer {
-    detail: Detail,
-    calls: Vec<CallLine>,
+struct AnswerPage {
+    detail: AnswerDetail,
+    calls: Vec<CallRow>,
     /// How many there are in all.
     call_count: u64,
 }
 
 /// The calls about one answer, and about its question.
 #[derive(Default)]
-struct Calls {
+struct AnswerCalls {
     /// The first of them.
-    lines: Vec<CallLine>,
+    lines: Vec<CallRow>,
     count: u64,
     /// Of each verifier.
     means: Vec<RunningMean>,
@@ -76,11 +76,11 @@ impl RunningMean {
     }
 }
 
-impl Calls {
+impl AnswerCalls {
     fn read(
         job: &WatchedJob,
         journal: &Path,
-        certificate: &Certificate,
+        certificate: &WatchedCertificate,
     ) -> Result<Self, ReplayError> {
         let is_long = fs::metadata(journal).map_or(0, |file| file.len()) > JOURNAL_BYTES_MAX;
         if is_long {
@@ -106,12 +106,12 @@ impl Calls {
         job: &WatchedJob,
         entry: &Entry<'_>,
         started_millis: u64,
-        certificate: &Certificate,
+        certificate: &WatchedCertificate,
     ) {
         let Some(call) = &entry.call else { return };
         self.count += 1;
         if self.lines.len() < CALLS_MAX {
-            self.lines.extend(call_line(
+            self.lines.extend(call_row(
                 entry,
                 job.problem.attribute_count(),
                 started_millis,
@@ -143,7 +143,7 @@ impl Calls {
 }
 
 /// Whether a call is about the answer, or about its question.
-fn is_about(call: &SettledCall<'_>, certificate: &Certificate) -> bool {
+fn is_about(call: &SettledCall<'_>, certificate: &WatchedCertificate) -> bool {
     match call.target {
         Target::Arm(arm, _) => arm == certificate.arm,
         Target::Question(question, _) => {
@@ -153,7 +153,7 @@ fn is_about(call: &SettledCall<'_>, certificate: &Certificate) -> bool {
 }
 
 /// What a vote says about the answer: a failed one is for nobody, a void one is none.
-fn vote(call: &SettledCall<'_>, certificate: &Certificate) -> Option<f64> {
+fn vote(call: &SettledCall<'_>, certificate: &WatchedCertificate) -> Option<f64> {
     match &call.outcome {
         Outcome::Answer(label) => {
             let is_for = certificate.answers.is_some_and(|answers| Some(answers.label) == *label);

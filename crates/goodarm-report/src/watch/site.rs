@@ -7,25 +7,25 @@ use hyper::body::Bytes;
 use tokio::sync::Semaphore;
 
 use super::answer;
-use super::state::Shared;
-use crate::markup::Template;
+use super::state::SharedState;
+use crate::markup::PageTemplate;
 use crate::report::{STYLE, script};
-use crate::site::{Asked, Page, Site};
+use crate::site::{Site, SitePage, SiteRequest};
 
 /// The page: the report's style and scripts, and one more script that asks for the state of the run.
-pub(super) fn page() -> Page {
-    Page::new(&Template::WATCH, format!("{STYLE}{OWN_STYLE}"), script(&SCRIPTS))
+pub(super) fn page() -> SitePage {
+    SitePage::new(&PageTemplate::WATCH, format!("{STYLE}{OWN_STYLE}"), script(&SCRIPTS))
 }
 
 /// A run that is watched.
-pub(super) struct RunSite {
-    shared: Arc<Shared>,
+pub(super) struct WatchSite {
+    shared: Arc<SharedState>,
     /// One reader of the journal at a time.
     journal_turn: Arc<Semaphore>,
 }
 
-impl RunSite {
-    pub(super) fn new(shared: &Arc<Shared>) -> Self {
+impl WatchSite {
+    pub(super) fn new(shared: &Arc<SharedState>) -> Self {
         Self { shared: Arc::clone(shared), journal_turn: Arc::new(Semaphore::new(1)) }
     }
 
@@ -45,7 +45,7 @@ impl RunSite {
 
 /// What may be asked for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Route {
+pub(super) enum WatchRoute {
     /// The state of the run; the page knows the certificates up to this one.
     State { rank_known: usize },
     /// Everything about one answer.
@@ -54,33 +54,33 @@ pub(super) enum Route {
     Pause(bool),
 }
 
-impl Site for RunSite {
-    type Route = Route;
+impl Site for WatchSite {
+    type Route = WatchRoute;
 
-    fn route(asked: &Asked<'_>) -> Option<Route> {
+    fn route(asked: &SiteRequest<'_>) -> Option<WatchRoute> {
         match (asked.may_change, asked.path, asked.query) {
             (false, "state", query) => {
                 let known = query?.strip_prefix("known=")?.parse().ok()?;
-                Some(Route::State { rank_known: known })
+                Some(WatchRoute::State { rank_known: known })
             }
             (false, path, None) => {
-                Some(Route::Answer { arm: path.strip_prefix("answer/")?.parse().ok()? })
+                Some(WatchRoute::Answer { arm: path.strip_prefix("answer/")?.parse().ok()? })
             }
-            (true, "pause", _) => Some(Route::Pause(true)),
-            (true, "resume", _) => Some(Route::Pause(false)),
+            (true, "pause", _) => Some(WatchRoute::Pause(true)),
+            (true, "resume", _) => Some(WatchRoute::Pause(false)),
             _ => None,
         }
     }
 
-    fn body_bytes_max(_: &Route) -> usize {
+    fn body_bytes_max(_: &WatchRoute) -> usize {
         0
     }
 
-    async fn answer(self: Arc<Self>, route: Route, _: Bytes) -> Option<String> {
+    async fn answer(self: Arc<Self>, route: WatchRoute, _: Bytes) -> Option<String> {
         match route {
-            Route::State { rank_known } => Some(self.shared.json(rank_known)),
-            Route::Answer { arm } => self.certified(ArmId(arm)).await,
-            Route::Pause(is_paused) => {
+            WatchRoute::State { rank_known } => Some(self.shared.json(rank_known)),
+            WatchRoute::Answer { arm } => self.certified(ArmId(arm)).await,
+            WatchRoute::Pause(is_paused) => {
                 self.shared.control.set_paused(is_paused);
                 Some("{}".to_owned())
             }
@@ -99,17 +99,17 @@ const SCRIPTS: [&str; 3] = [
 mod tests {
     use super::*;
 
-    fn route(may_change: bool, path: &str, query: Option<&str>) -> Option<Route> {
-        RunSite::route(&Asked { path, query, may_change })
+    fn route(may_change: bool, path: &str, query: Option<&str>) -> Option<WatchRoute> {
+        WatchSite::route(&SiteRequest { path, query, may_change })
     }
 
     #[test]
     fn each_path_is_one_thing_or_nothing() {
         let state = route(false, "state", Some("known=12"));
-        assert_eq!(state, Some(Route::State { rank_known: 12 }));
-        assert_eq!(route(false, "answer/7", None), Some(Route::Answer { arm: 7 }));
-        assert_eq!(route(true, "pause", None), Some(Route::Pause(true)));
-        assert_eq!(route(true, "resume", None), Some(Route::Pause(false)));
+        assert_eq!(state, Some(WatchRoute::State { rank_known: 12 }));
+        assert_eq!(route(false, "answer/7", None), Some(WatchRoute::Answer { arm: 7 }));
+        assert_eq!(route(true, "pause", None), Some(WatchRoute::Pause(true)));
+        assert_eq!(route(true, "resume", None), Some(WatchRoute::Pause(false)));
         for (may_change, path, query) in [
             (false, "pause", None),
             (false, "state", None),

@@ -10,7 +10,7 @@ use goodarm_record::view::questions::AnsweredView;
 use goodarm_record::view::{LoanView, PairView, Step};
 
 use super::WatchedJob;
-use super::state::{Certificate, Phase, Snapshot};
+use super::state::{Phase, Snapshot, WatchedCertificate};
 use crate::report::Trail;
 use crate::report::data::Pair;
 
@@ -19,7 +19,7 @@ pub(super) struct SnapshotBuilder {
     pub(super) phase: Phase,
     progress: Arc<Progress>,
     steps: Steps,
-    certificates: VecDeque<Arc<Certificate>>,
+    certificates: VecDeque<Arc<WatchedCertificate>>,
     warnings: VecDeque<Arc<str>>,
 }
 
@@ -43,7 +43,7 @@ impl SnapshotBuilder {
                 let pair = |attribute| PairView::new(books, account, arm, attribute);
                 let evidence = attributes.map(pair);
                 let is_made = arm.index() >= job.candidates.len();
-                builder.certified(Certificate {
+                builder.certified(WatchedCertificate {
                     arm,
                     made: is_made.then(|| candidates.json(arm).into()),
                     rank,
@@ -62,7 +62,7 @@ impl SnapshotBuilder {
         match notice {
             Notice::Certified { arm, made, count, spent, evidence, loan, answers, .. } => {
                 self.steps.push(Step { spent: spent.units(), certified: count });
-                self.certified(Certificate {
+                self.certified(WatchedCertificate {
                     arm,
                     made: made.map(Into::into),
                     rank: count,
@@ -94,7 +94,7 @@ impl SnapshotBuilder {
     }
 
     /// The evidence is final: a certified answer gets no new calls.
-    fn certified(&mut self, certificate: Certificate) {
+    fn certified(&mut self, certificate: WatchedCertificate) {
         push(&mut self.certificates, Arc::new(certificate), CERTIFICATES_MAX);
     }
 }

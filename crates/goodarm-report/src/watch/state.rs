@@ -18,11 +18,11 @@ use serde_json::Value;
 use super::WatchedJob;
 use crate::report::beginning;
 use crate::report::data::Pair;
-use crate::report::lines::{Detail, FieldLine, field_lines};
+use crate::report::rows::{AnswerDetail, FieldRow, field_rows};
 use crate::words::{condition_name, condition_text};
 
 /// What the server may know. Its locks are held for a moment only: no work is done under them.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub(super) job: WatchedJob,
     pub(super) control: Arc<Control>,
     folder: String,
@@ -31,7 +31,7 @@ pub(super) struct Shared {
     polled: Mutex<Option<Instant>>,
 }
 
-impl Shared {
+impl SharedState {
     pub(super) fn new(job: WatchedJob, control: &Arc<Control>, snapshot: Snapshot) -> Self {
         // A page does not know in which folder goodarm was started.
         let folder = std::path::absolute(&job.output).unwrap_or_else(|_| job.output.clone());
@@ -71,13 +71,13 @@ impl Shared {
         serde_json::to_string(&self.live(&snapshot, rank_known)).expect("plain data with text keys")
     }
 
-    fn live<'a>(&'a self, snapshot: &'a Snapshot, rank_known: usize) -> Live<'a> {
+    fn live<'a>(&'a self, snapshot: &'a Snapshot, rank_known: usize) -> LiveState<'a> {
         let Progress { forecast, seconds_left, held_by, failure_count, retry_count, .. } =
             *snapshot.progress;
         let new = snapshot.certificates.iter().filter(|known| known.rank > rank_known);
         let working_on = snapshot.progress.working_on.as_ref();
         let working_on = working_on.map(|[who, id]| [who.as_str(), beginning(id, ID_BYTES_MAX)]);
-        Live {
+        LiveState {
             overview: self.overview(snapshot),
             phase: self.phase_name(&snapshot.phase),
             told: match &snapshot.phase {
@@ -97,14 +97,14 @@ impl Shared {
     }
 
     /// How every service is doing: each criterion as its verifier does, then the generators.
-    fn health(&self, progress: &Progress) -> Vec<Health> {
+    fn health(&self, progress: &Progress) -> Vec<ServiceHealth> {
         let Progress { conditions, overview, .. } = progress;
         let verifiers = self.job.conditions.iter().map(|&index| &conditions[index]);
         let verifiers = verifiers.zip(overview.verifiers.iter().map(|it| it.mean_latency));
         let generators = overview.questions.iter().flat_map(|questions| &questions.generators);
         let generators = conditions[self.job.verifier_count..].iter().zip(generators);
         let generators = generators.map(|(condition, it)| (condition, it.mean_latency));
-        let health = |(condition, latency): (&Condition, Option<f64>)| Health {
+        let health = |(condition, latency): (&Condition, Option<f64>)| ServiceHealth {
             condition: condition_name(condition),
             words: match condition {
                 Condition::Open => String::new(),
@@ -149,8 +149,8 @@ impl Shared {
         }
     }
 
-    fn line(&self, certificate: &Certificate) -> Line {
-        let &Certificate { arm, rank, ref pairs, .. } = certificate;
+    fn line(&self, certificate: &WatchedCertificate) -> CertificateRow {
+        let &WatchedCertificate { arm, rank, ref pairs, .. } = certificate;
         let fields = certificate.fields(&self.job, PREVIEW_BYTES_MAX);
         let of_pairs = || {
             let calls = pairs.iter().map(|pair| pair.view.calls).sum();
@@ -160,14 +160,14 @@ impl Shared {
         let (calls, spent) = certificate
             .answers
             .map_or_else(of_pairs, |answers| (answers.calls, answers.spent.units()));
-        Line {
+        CertificateRow {
             arm: arm.0,
             id: beginning(&certificate.id(&self.job), ID_BYTES_MAX).to_owned(),
             rank,
             by_then: certificate.spent_by_then,
             calls,
             spent,
-            detail: Detail::new(fields, pairs, certificate.loan),
+            detail: AnswerDetail::new(fields, pairs, certificate.loan),
         }
     }
 
@@ -183,13 +183,13 @@ pub(super) struct Snapshot {
     pub(super) progress: Arc<Progress>,
     pub(super) steps: Vec<Step>,
     /// The newest, in the order of their ranks.
-    pub(super) certificates: Vec<Arc<Certificate>>,
+    pub(super) certificates: Vec<Arc<WatchedCertificate>>,
     pub(super) warnings: Vec<Arc<str>>,
 }
 
 impl Snapshot {
     /// The certificate of an arm, if it is one of those that are shown.
-    pub(super) fn certificate(&self, arm: ArmId) -> Option<Arc<Certificate>> {
+    pub(super) fn certificate(&self, arm: ArmId) -> Option<Arc<WatchedCertificate>> {
         self.certificates.iter().find(|certificate| certificate.arm == arm).cloned()
     }
 }
@@ -209,7 +209,7 @@ pub(super) enum Phase {
 }
 
 /// An answer that is certified.
-pub(super) struct Certificate {
+pub(super) struct WatchedCertificate {
     pub(super) arm: ArmId,
     /// Its object, if it was made during the run: the job does not have it.
     pub(super) made: Option<Box<str>>,
@@ -222,7 +222,7 @@ pub(super) struct Certificate {
     pub(super) answers: Option<AnsweredView>,
 }
 
-impl Certificate {
+impl WatchedCertificate {
     /// The answer's object.
     fn json<'a>(&'a self, job: &'a WatchedJob) -> &'a str {
         self.made.as_deref().unwrap_or_else(|| job.candidates.json(self.arm))
@@ -230,14 +230,14 @@ impl Certificate {
 
     /// Its fields except its id, each cut to so many bytes, and how many there are in total; behind them
     /// those of its question that it does not have itself.
-    pub(super) fn fields(&self, job: &WatchedJob, bytes_max: usize) -> (Vec<FieldLine>, usize) {
+    pub(super) fn fields(&self, job: &WatchedJob, bytes_max: usize) -> (Vec<FieldRow>, usize) {
         let id_field = &job.id_field;
-        let (mut fields, mut count) = field_lines(self.json(job), id_field, bytes_max);
+        let (mut fields, mut count) = field_rows(self.json(job), id_field, bytes_max);
         if let (Some(questions), Some(AnsweredView { question, .. })) =
             (&job.questions, self.answers)
         {
             let asked = questions.list.json(ArmId(question.0));
-            let (asked, _) = field_lines(asked, id_field, bytes_max);
+            let (asked, _) = field_rows(asked, id_field, bytes_max);
             let known: BTreeSet<String> = fields.iter().map(|it| it.name().to_owned()).collect();
             let asked = asked.into_iter().filter(|it| !known.contains(it.name()));
             let before = fields.len();
@@ -261,7 +261,7 @@ impl Certificate {
 
 /// What the page is told.
 #[derive(Serialize)]
-struct Live<'a> {
+struct LiveState<'a> {
     #[serde(flatten)]
     overview: Overview,
     phase: &'static str,
@@ -275,14 +275,14 @@ struct Live<'a> {
     /// A verifier's name and an answer's id.
     working_on: Option<[&'a str; 2]>,
     /// Of each verifier, then of each generator.
-    health: Vec<Health>,
-    certificates: Vec<Line>,
+    health: Vec<ServiceHealth>,
+    certificates: Vec<CertificateRow>,
     /// How to go on when the run has stopped.
     resume: String,
 }
 
 #[derive(Serialize)]
-struct Health {
+struct ServiceHealth {
     condition: &'static str,
     words: String,
     /// Seconds, the mean of all calls.
@@ -291,14 +291,14 @@ struct Health {
 
 /// A certified answer in the list, its fields cut short.
 #[derive(Serialize)]
-struct Line {
+struct CertificateRow {
     arm: u32,
     id: String,
     rank: usize,
     by_then: f64,
     calls: u64,
     spent: f64,
-    detail: Detail,
+    detail: AnswerDetail,
 }
 
 const ID_BYTES_MAX: usize = 300;

@@ -5,10 +5,10 @@ use goodarm_report::words::printable_note;
 
 use crate::advice;
 use crate::cli::AuditArguments;
-use crate::commands::{Failure, run_folder};
+use crate::commands::{CommandError, run_folder};
 use crate::terminal::{self, Exit};
 
-pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &AuditArguments) -> Result<(), CommandError> {
     run_folder(&arguments.folder)?;
     let report = audit::audit(&arguments.folder);
     let mut text = String::new();
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
     }
     let folder = arguments.folder.display();
     if report.problem_count == 0 {
-        return Err(Failure::wrong_input(format!(
+        return Err(CommandError::wrong_input(format!(
             "{folder}: nothing is wrong with the journal, and there are no results to audit yet"
         )));
     }
@@ -59,5 +59,5 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
         1 => "1 thing is".to_owned(),
         count => format!("{count} things are"),
     };
-    Err(Failure::with_exit(Exit::AuditFailed, format!("{folder}: {count} wrong")))
+    Err(CommandError::with_exit(Exit::AuditFailed, format!("{folder}: {count} wrong")))
 }

@@ -11,10 +11,10 @@ use goodarm_report::words::printable;
 
 use crate::advice;
 use crate::cli::CalibrateArguments;
-use crate::commands::{Failure, tell_notes};
+use crate::commands::{CommandError, tell_notes};
 use crate::terminal::{self, Exit};
 
-pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
     let path = &arguments.job;
     let job = Job::read(path, &Overrides::default()).map_err(|error| advice::job(&error))?;
     tell_notes(job.candidates.notes(), arguments.json);
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
         (Some(file), _) => LabelSource::File(file),
         (None, Some(field)) => LabelSource::Fields { field, equals: &arguments.equals },
         // The parser asks for one of the two.
-        (None, None) => return Err(Failure::wrong_input("--labels or --field is needed")),
+        (None, None) => return Err(CommandError::wrong_input("--labels or --field is needed")),
     };
     let request = Request {
         job: &job,
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
             path.display(),
             page(&folder).display()
         );
-        return Err(Failure::with_exit(Exit::NotShown, message));
+        return Err(CommandError::with_exit(Exit::NotShown, message));
     };
     let said = if arguments.keep_job {
         format!("{} was left as it is", path.display())
@@ -81,16 +81,16 @@ fn changes(finding: &Finding) -> String {
 }
 
 /// Writes the job, unless somebody has changed it meanwhile. A link stays one.
-fn put(path: &Path, job: &Job, text: &str) -> Result<(), Failure> {
-    let told = |error| Failure::file(path, &error);
+fn put(path: &Path, job: &Job, text: &str) -> Result<(), CommandError> {
+    let told = |error| CommandError::file(path, &error);
     let target = fs::canonicalize(path).map_err(told)?;
     if fs::read_to_string(&target).map_err(told)? != job.text {
         let message = "was changed meanwhile, and is left as it is: calibrate again";
-        return Err(Failure::wrong_input(format!("{}: {message}", path.display())));
+        return Err(CommandError::wrong_input(format!("{}: {message}", path.display())));
     }
     let mode = fs::metadata(&target).map_err(told)?.permissions();
     outputs::replace(&target, |file| file.write_all(text.as_bytes()))
-        .map_err(Failure::wrong_input)?;
+        .map_err(CommandError::wrong_input)?;
     fs::set_permissions(&target, mode).map_err(told)
 }
 

@@ -18,10 +18,10 @@ use goodarm_report::words::{
 use goodarm_sim::plan::{Plan, Purchase, Spread, plan};
 
 use crate::advice;
-use crate::commands::{Failure, notes};
+use crate::commands::{CommandError, notes};
 use crate::terminal;
 
-pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), Failure> {
+pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), CommandError> {
     let unit = job.unit();
     if let Some(file) = Folder::new(&job.settings.output).file_in_the_way() {
         return Err(advice::run(&RunError::OutputIsFile(file.to_owned())));
@@ -215,7 +215,7 @@ fn people(job: &Job) -> String {
 }
 
 /// Says where the run stands that would be resumed, and all for which it would be refused.
-fn resumed(job: &Job, mut text: String) -> Result<(), Failure> {
+fn resumed(job: &Job, mut text: String) -> Result<(), CommandError> {
     let mut refusals: Vec<String> =
         Run::refusals(job).iter().map(|error| advice::run(error).to_string()).collect();
     match standing(job) {
@@ -229,13 +229,13 @@ fn resumed(job: &Job, mut text: String) -> Result<(), Failure> {
     if refusals.is_empty() {
         return Ok(());
     }
-    Err(Failure::wrong_input(format!("it would be refused: {}", refusals.join("\nand: "))))
+    Err(CommandError::wrong_input(format!("it would be refused: {}", refusals.join("\nand: "))))
 }
 
 /// Where the run stands.
-fn standing(job: &Job) -> Result<String, Failure> {
+fn standing(job: &Job) -> Result<String, CommandError> {
     let folder = Folder::new(&job.settings.output);
-    let report = Report::read(folder.path(), None).map_err(Failure::wrong_input)?;
+    let report = Report::read(folder.path(), None).map_err(CommandError::wrong_input)?;
     let (overview, unit) = (report.overview(), job.unit());
     let gone = overview.money.spent.saturating_add(overview.money.reserved);
     let left = job.settings.budget.saturating_sub(gone);
@@ -276,12 +276,12 @@ fn design(job: &Job, calls: u64) -> String {
     )
 }
 
-fn forecast(job: &Job) -> Result<String, Failure> {
+fn forecast(job: &Job) -> Result<String, CommandError> {
     let forecast = forecast::of_job(job, REPETITIONS);
     let share_note = forecast.share_note(job);
     let Forecast { mut spec, scale } = forecast;
     spec.calls_max = Some(SIMULATED_CALLS_MAX);
-    let plan = plan(&spec).map_err(Failure::wrong_input)?;
+    let plan = plan(&spec).map_err(CommandError::wrong_input)?;
     let Some(purchase) = plan.purchase else { return Ok(String::new()) };
     let implied = plan.implied.as_ref().map_or_else(String::new, |omission| {
         format!(

@@ -15,25 +15,26 @@ use goodarm_record::folder::Folder;
 use goodarm_record::labels::{ClaimQueue, Terms};
 use goodarm_record::view::Overview;
 use goodarm_report::words::amount;
-use goodarm_report::{Finished, finish_run, publish_claim, summary_text};
+use goodarm_report::{FinishedRun, finish_run, publish_claim, summary_text};
 
 use crate::advice;
 use crate::cli::ExampleArguments;
-use crate::commands::Failure;
+use crate::commands::CommandError;
 use crate::terminal;
 
-pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), CommandError> {
     let folder = &arguments.folder;
-    fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
+    fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, &error))?;
     for (name, content) in FILES {
         let path = folder.join(name);
-        fs::write(&path, content).map_err(|error| Failure::file(&path, &error))?;
+        fs::write(&path, content).map_err(|error| CommandError::file(&path, &error))?;
     }
     let job = folder.join("job.toml");
     let (run, ending) = certify(&job, JOB, "run")?;
     let folder = Folder::new(&run.job().settings.output);
-    let finished = finish_run(&run.standing(&folder), &ending).map_err(Failure::wrong_input)?;
-    let Finished { overview: summary, page } = finished;
+    let finished =
+        finish_run(&run.standing(&folder), &ending).map_err(CommandError::wrong_input)?;
+    let FinishedRun { overview: summary, page } = finished;
     // It holds the lock of the folder, and labels are about to be published there.
     drop(run);
     let run = folder;
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
     text += &advice::about_page(&page, run.path());
     let _ = writeln!(text, "\n{FAILURES}");
     text += &comparison(&job, &summary)?;
-    text += &labelled(&run).map_err(Failure::wrong_input)?;
+    text += &labelled(&run).map_err(CommandError::wrong_input)?;
     let _ = write!(
         text,
         "\nLook at {0}/report.html and {0}/certified.jsonl, or try it yourself:\n  \
@@ -54,7 +55,7 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), Failure> {
 }
 
 /// The same answers, the same money, the same luck, other ways to spend it.
-fn comparison(job: &Path, ours: &Overview) -> Result<String, Failure> {
+fn comparison(job: &Path, ours: &Overview) -> Result<String, CommandError> {
     let unit = ours.money.unit;
     let mut text = format!(
         "\nThe same recording, the same budget, other ways to spend it:\n  {:<34} {:>9} {:>12}\n",
@@ -72,7 +73,7 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, Failure> {
         let source = JOB.replace("policy = \"rcb\"", &keys);
         let output = format!("compare/{policy}-{guarantee}");
         let (run, ending) = certify(job, &source, &output)?;
-        row(name, &run.write_outputs(&ending).map_err(Failure::wrong_input)?);
+        row(name, &run.write_outputs(&ending).map_err(CommandError::wrong_input)?);
     }
     Ok(text)
 }
@@ -94,11 +95,11 @@ fn labelled(run: &Folder) -> Result<String, Box<dyn Error>> {
     ))
 }
 
-fn certify(path: &Path, source: &str, output: &str) -> Result<(Run, Ending), Failure> {
+fn certify(path: &Path, source: &str, output: &str) -> Result<(Run, Ending), CommandError> {
     let output = path.parent().unwrap_or(Path::new(".")).join(output);
     if output.join("journal").exists() {
         // An earlier example: the same recording gives the same run.
-        fs::remove_dir_all(&output).map_err(|error| Failure::file(&output, &error))?;
+        fs::remove_dir_all(&output).map_err(|error| CommandError::file(&output, &error))?;
     }
     let overrides = Overrides { output: Some(output), ..Overrides::default() };
     let job = Job::parse(path, source.to_owned(), &overrides);

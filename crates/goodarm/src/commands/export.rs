@@ -1,28 +1,29 @@
 //! `goodarm export`: what a run found, in the forms of other tools.
 
 use goodarm_report::Report;
-use goodarm_report::export::{ExportError, Request, Target};
+use goodarm_report::export::{ExportError, ExportFormat, ExportRequest};
 
 use crate::cli::{ExportArguments, ExportTarget};
-use crate::commands::Failure;
+use crate::commands::CommandError;
 use crate::fields::Fields;
 use crate::terminal;
 
-pub(crate) fn run(arguments: &ExportArguments) -> Result<(), Failure> {
-    let report = Report::read(&arguments.folder, None).map_err(Failure::wrong_input)?;
-    let target = match arguments.to {
-        ExportTarget::Csv => Target::Csv,
-        ExportTarget::Parquet => Target::Parquet,
-        ExportTarget::Hf => Target::HuggingFace,
-        ExportTarget::Inspect => Target::Inspect,
+pub(crate) fn run(arguments: &ExportArguments) -> Result<(), CommandError> {
+    let report = Report::read(&arguments.folder, None).map_err(CommandError::wrong_input)?;
+    let format = match arguments.to {
+        ExportTarget::Csv => ExportFormat::Csv,
+        ExportTarget::Parquet => ExportFormat::Parquet,
+        ExportTarget::Hf => ExportFormat::HuggingFace,
+        ExportTarget::Inspect => ExportFormat::Inspect,
     };
-    let fields = if target == Target::Inspect {
-        Some(fields(&report, arguments).map_err(Failure::wrong_input)?)
+    let fields = if format == ExportFormat::Inspect {
+        Some(fields(&report, arguments).map_err(CommandError::wrong_input)?)
     } else {
         None
     };
-    let request = Request { target, all: arguments.all, out: arguments.out.as_deref(), fields };
-    let exported = report.export(&request).map_err(Failure::wrong_input)?;
+    let request =
+        ExportRequest { format, all: arguments.all, out: arguments.out.as_deref(), fields };
+    let exported = report.export(&request).map_err(CommandError::wrong_input)?;
     let answers = if exported.count == 1 { "answer" } else { "answers" };
     terminal::print_line(&format!(
         "wrote {} with {} {answers}",

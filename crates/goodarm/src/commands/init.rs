@@ -8,11 +8,11 @@ use goodarm_data::candidates::{Candidate, Candidates, CandidatesError, Fault, Fa
 use goodarm_report::words::counted;
 
 use crate::cli::InitArguments;
-use crate::commands::{Failure, notes};
+use crate::commands::{CommandError, notes};
 use crate::fields::{Fields, Place};
 use crate::terminal;
 
-pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &InitArguments) -> Result<(), CommandError> {
     let (id_field, candidates) = read(arguments)?;
     let sample: Vec<Candidate> =
         candidates.arms().take(SAMPLE_MAX).map(|arm| candidates.get(arm)).collect();
@@ -32,11 +32,13 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         {
             io::ErrorKind::AlreadyExists => {
                 let path = path.display();
-                Failure::wrong_input(format!("{path} is there already: name another with --out"))
+                CommandError::wrong_input(format!(
+                    "{path} is there already: name another with --out"
+                ))
             }
-            _ => Failure::file(path, &error),
+            _ => CommandError::file(path, &error),
         })?;
-    file.write_all(text.as_bytes()).map_err(|error| Failure::file(path, &error))?;
+    file.write_all(text.as_bytes()).map_err(|error| CommandError::file(path, &error))?;
     let shown = path.display();
     let note = match fields.answer {
         None if is_asked => {
@@ -62,13 +64,13 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
 }
 
 /// Reads the candidates by the field that was named, or by the first one that works.
-fn read(arguments: &InitArguments) -> Result<(String, Candidates), Failure> {
+fn read(arguments: &InitArguments) -> Result<(String, Candidates), CommandError> {
     let read = |field: &str| {
         let read = Candidates::read_as(&arguments.candidates, field, arguments.format);
         read.map(|candidates| (field.to_owned(), candidates))
     };
     if let Some(field) = &arguments.id_field {
-        return read(field).map_err(Failure::wrong_input);
+        return read(field).map_err(CommandError::wrong_input);
     }
     let (mut without_ids, mut first_error) = (None, None);
     for field in ID_FIELDS {
@@ -87,13 +89,13 @@ fn read(arguments: &InitArguments) -> Result<(String, Candidates), Failure> {
                 first_error.get_or_insert(error);
             }
             // Another field would not help.
-            Err(error) => return Err(Failure::wrong_input(error)),
+            Err(error) => return Err(CommandError::wrong_input(error)),
         }
     }
     without_ids.ok_or_else(|| {
         let error = first_error.map_or_else(String::new, |error| error.to_string());
         let tried = ID_FIELDS.join(", ");
-        Failure::wrong_input(format!(
+        CommandError::wrong_input(format!(
             "{error}\nNo field names every candidate: {tried} were tried. Give each line an id, or \
              name the field with --id-field."
         ))

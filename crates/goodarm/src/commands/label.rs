@@ -13,17 +13,17 @@ use goodarm_record::claims::Rule;
 use goodarm_record::folder::Folder;
 use goodarm_record::labels::{ClaimQueue, LabelError, Terms};
 use goodarm_record::people::{self, PeopleQueue};
-use goodarm_report::label::{About, LabelPage};
+use goodarm_report::label::{LabelPage, LabelPageInfo};
 use goodarm_report::publish_claim;
 use goodarm_report::site::{Port, SiteError};
 use goodarm_report::words::counted;
 
 use crate::cli::{LabelArguments, RuleName};
-use crate::commands::{Failure, run_folder};
+use crate::commands::{CommandError, run_folder};
 use crate::shell::label_command;
 use crate::terminal;
 
-pub(crate) fn run(arguments: &LabelArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LabelArguments) -> Result<(), CommandError> {
     let folder = run_folder(&arguments.folder)?;
     let subject = Subject::of(arguments, &folder)?;
     if arguments.status {
@@ -61,7 +61,7 @@ enum Subject {
 
 impl Subject {
     /// As was said, or else what the run waits for, if it does.
-    fn of(arguments: &LabelArguments, folder: &Folder) -> Result<Self, Failure> {
+    fn of(arguments: &LabelArguments, folder: &Folder) -> Result<Self, CommandError> {
         let is_about_claim = arguments.claim
             || arguments.another
             || arguments.field.is_some()
@@ -73,7 +73,7 @@ impl Subject {
             return Ok(Self::People);
         }
         let is_asked =
-            !is_about_claim && people::are_asked(folder).map_err(Failure::wrong_input)?;
+            !is_about_claim && people::are_asked(folder).map_err(CommandError::wrong_input)?;
         Ok(if is_asked { Self::People } else { Self::Claim })
     }
 
@@ -81,9 +81,11 @@ impl Subject {
         self,
         arguments: &LabelArguments,
         folder: &Folder,
-    ) -> Result<Box<dyn CardQueue + Send>, Failure> {
+    ) -> Result<Box<dyn CardQueue + Send>, CommandError> {
         match self {
-            Self::People => Ok(Box::new(PeopleQueue::open(folder).map_err(Failure::wrong_input)?)),
+            Self::People => {
+                Ok(Box::new(PeopleQueue::open(folder).map_err(CommandError::wrong_input)?))
+            }
             Self::Claim => Ok(Box::new(claim(arguments, folder).map_err(claim_failure)?)),
         }
     }
@@ -114,12 +116,12 @@ fn claim(arguments: &LabelArguments, folder: &Folder) -> Result<ClaimQueue, Labe
     Ok(queue)
 }
 
-fn claim_failure(error: LabelError) -> Failure {
+fn claim_failure(error: LabelError) -> CommandError {
     let hint = match error {
         LabelError::OtherTerms { .. } => ": --another",
         _ => "",
     };
-    Failure::wrong_input(format!("{error}{hint}"))
+    CommandError::wrong_input(format!("{error}{hint}"))
 }
 
 /// Everything but the page.
@@ -127,10 +129,10 @@ fn in_place(
     mut queue: Box<dyn CardQueue + Send>,
     arguments: &LabelArguments,
     by: &str,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let queue = &mut *queue;
     if let Some(file) = &arguments.export {
-        let count = cards_file::write(queue, by, file).map_err(Failure::wrong_input)?;
+        let count = cards_file::write(queue, by, file).map_err(CommandError::wrong_input)?;
         let cards = counted(count, "card");
         terminal::print(&format!("wrote {} with {cards} for {by}\n", file.display()));
         return Ok(());
@@ -138,23 +140,23 @@ fn in_place(
     if let Some(file) = &arguments.import {
         import(queue, by, file)?;
     } else if let (Some(field), Some(equals)) = (&arguments.field, &arguments.equals) {
-        let (right, all) =
-            gold::label(queue, by, [field, equals], usize::MAX).map_err(Failure::wrong_input)?;
+        let (right, all) = gold::label(queue, by, [field, equals], usize::MAX)
+            .map_err(CommandError::wrong_input)?;
         let cards = counted(all, "card");
         terminal::print(&format!(
             "{cards} labelled by {by}: {right} right, {} wrong\n",
             all - right
         ));
     } else {
-        return talk::talk(queue, by, &listen(true)?).map_err(Failure::wrong_input);
+        return talk::talk(queue, by, &listen(true)?).map_err(CommandError::wrong_input);
     }
-    terminal::print(&told(&queue.standing().map_err(Failure::wrong_input)?));
+    terminal::print(&told(&queue.standing().map_err(CommandError::wrong_input)?));
     Ok(())
 }
 
 /// Takes the labels of a file, and says what became of its rows.
-fn import(queue: &mut dyn CardQueue, by: &str, file: &Path) -> Result<(), Failure> {
-    let imported = labels_file::take(queue, by, file).map_err(Failure::wrong_input)?;
+fn import(queue: &mut dyn CardQueue, by: &str, file: &Path) -> Result<(), CommandError> {
+    let imported = labels_file::take(queue, by, file).map_err(CommandError::wrong_input)?;
     let mut text = format!("{} taken", counted(imported.taken, "label"));
     let others = [
         (imported.known, "known before"),
@@ -178,10 +180,10 @@ fn on_page(
     queue: Box<dyn CardQueue + Send>,
     arguments: &LabelArguments,
     by: String,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let heard = listen(false)?;
     let address = port.address();
-    let about = About {
+    let about = LabelPageInfo {
         folder: arguments.folder.display().to_string(),
         by,
         command: label_command(&arguments.folder),
@@ -192,9 +194,9 @@ fn on_page(
     let _ = heard.recv();
     let queue = page.close();
     let mut queue = queue.ok_or_else(|| {
-        Failure::wrong_input("the page broke; all labels that it has confirmed are kept")
+        CommandError::wrong_input("the page broke; all labels that it has confirmed are kept")
     })?;
-    terminal::print(&told(&queue.standing().map_err(Failure::wrong_input)?));
+    terminal::print(&told(&queue.standing().map_err(CommandError::wrong_input)?));
     Ok(())
 }
 
@@ -207,7 +209,7 @@ pub(crate) enum Heard {
 }
 
 /// Listens for Ctrl-C, and for lines if they are wanted.
-fn listen(to_lines: bool) -> Result<Receiver<Heard>, Failure> {
+fn listen(to_lines: bool) -> Result<Receiver<Heard>, CommandError> {
     let (sender, heard) = channel();
     ctrl_c(sender.clone())?;
     if to_lines {
@@ -216,9 +218,9 @@ fn listen(to_lines: bool) -> Result<Receiver<Heard>, Failure> {
     Ok(heard)
 }
 
-fn ctrl_c(sender: Sender<Heard>) -> Result<(), Failure> {
+fn ctrl_c(sender: Sender<Heard>) -> Result<(), CommandError> {
     ctrlc::set_handler(move || drop(sender.send(Heard::Ended)))
-        .map_err(|error| Failure::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
+        .map_err(|error| CommandError::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
 }
 
 fn read_lines(sender: &Sender<Heard>) {
@@ -239,7 +241,11 @@ fn read_lines(sender: &Sender<Heard>) {
 }
 
 /// How far it is, without a change.
-fn status(arguments: &LabelArguments, folder: &Folder, subject: Subject) -> Result<(), Failure> {
+fn status(
+    arguments: &LabelArguments,
+    folder: &Folder,
+    subject: Subject,
+) -> Result<(), CommandError> {
     let queue: Option<Box<dyn CardQueue + Send>> = match subject {
         Subject::People => Some(subject.open(arguments, folder)?),
         Subject::Claim => {
@@ -248,7 +254,7 @@ fn status(arguments: &LabelArguments, folder: &Folder, subject: Subject) -> Resu
         }
     };
     let standing = match queue {
-        Some(mut queue) => queue.standing().map_err(Failure::wrong_input)?,
+        Some(mut queue) => queue.standing().map_err(CommandError::wrong_input)?,
         None => Standing { statement: "nobody has labelled yet".into(), ..Standing::default() },
     };
     let json = serde_json::to_string(&standing).expect("plain data with text keys");
@@ -264,9 +270,9 @@ fn told(standing: &Standing) -> String {
 }
 
 /// Brings the summary and the report up to date, and says where the report is.
-fn publish(folder: &Folder) -> Result<(), Failure> {
+fn publish(folder: &Folder) -> Result<(), CommandError> {
     let report = folder.report();
-    match publish_claim(folder).map_err(Failure::wrong_input)? {
+    match publish_claim(folder).map_err(CommandError::wrong_input)? {
         Some(_) if report.exists() => terminal::print(&format!("report: {}\n", report.display())),
         Some(_) => {}
         None => terminal::print("the run has not ended: when it has, its summary has the claim\n"),
@@ -288,8 +294,8 @@ fn name(arguments: &LabelArguments) -> String {
     arguments.by.clone().unwrap_or_else(default).trim().to_owned()
 }
 
-fn page_failure(error: SiteError) -> Failure {
-    Failure::wrong_input(super::page_failure(&error, "--port"))
+fn page_failure(error: SiteError) -> CommandError {
+    CommandError::wrong_input(super::page_failure(&error, "--port"))
 }
 
 /// An answer is the longest that anybody types.

@@ -7,17 +7,17 @@ use goodarm_sim::plan::plan;
 
 use crate::advice;
 use crate::cli::PlanArguments;
-use crate::commands::{Failure, tell_notes};
+use crate::commands::{CommandError, tell_notes};
 use crate::terminal;
 
-pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &PlanArguments) -> Result<(), CommandError> {
     let path = &arguments.plan;
     // A wrong name is told before the work.
     arguments
         .plot
         .as_deref()
         .map_or(Ok(()), plot_file::check_name)
-        .map_err(Failure::wrong_input)?;
+        .map_err(CommandError::wrong_input)?;
     let wishes = Wishes {
         budget: arguments.budget,
         delta: arguments.delta,
@@ -31,12 +31,12 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     }
     let spec = description.wished(&wishes).map_err(|error| advice::forecast(&error))?;
     let plan = plan(&spec)
-        .map_err(|error| Failure::wrong_input(format!("{}: {error}", path.display())))?;
+        .map_err(|error| CommandError::wrong_input(format!("{}: {error}", path.display())))?;
     if let Some(file) = &arguments.plot {
-        plot_file::write(&plan_report::figure(&plan), file).map_err(Failure::wrong_input)?;
+        plot_file::write(&plan_report::figure(&plan), file).map_err(CommandError::wrong_input)?;
     }
     let text = if arguments.json {
-        serde_json::to_string_pretty(&plan).map_err(Failure::wrong_input)? + "\n"
+        serde_json::to_string_pretty(&plan).map_err(CommandError::wrong_input)? + "\n"
     } else {
         plan_report::text(&plan)
     };

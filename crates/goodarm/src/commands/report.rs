@@ -8,10 +8,10 @@ use goodarm_report::plot_file;
 use goodarm_report::words::printable_note;
 
 use crate::cli::ReportArguments;
-use crate::commands::Failure;
+use crate::commands::CommandError;
 use crate::terminal;
 
-pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ReportArguments) -> Result<(), CommandError> {
     check_out(arguments)?;
     // Text, JSON or plots instead of the page, unless a page is named too.
     let is_only_page = !arguments.json && !arguments.text && arguments.plots.is_none();
@@ -22,12 +22,12 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     } else {
         Report::read(folder, candidates)
     };
-    let report = report.map_err(Failure::wrong_input)?;
+    let report = report.map_err(CommandError::wrong_input)?;
     if let Some(folder) = &arguments.plots {
-        fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
+        fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, &error))?;
         for (name, figure) in report.figures() {
             let path = folder.join(format!("{name}.svg"));
-            plot_file::write(&figure, &path).map_err(Failure::wrong_input)?;
+            plot_file::write(&figure, &path).map_err(CommandError::wrong_input)?;
         }
     }
     if arguments.json {
@@ -39,7 +39,8 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
         terminal::say("--candidates names the file with the answers' texts");
     }
     if is_page_wanted {
-        let page = report.write_page(arguments.out.as_deref()).map_err(Failure::wrong_input)?;
+        let page =
+            report.write_page(arguments.out.as_deref()).map_err(CommandError::wrong_input)?;
         if !arguments.json && !arguments.text {
             for note in report.notes() {
                 terminal::print(&format!("note: {}\n", printable_note(note)));
@@ -51,12 +52,12 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
 }
 
 /// Text and JSON are printed: `--out` is the page's file, and no other's.
-fn check_out(arguments: &ReportArguments) -> Result<(), Failure> {
+fn check_out(arguments: &ReportArguments) -> Result<(), CommandError> {
     let option = if arguments.json { "--json" } else { "--text" };
     let is_printed = arguments.json || arguments.text;
     let is_page = |out: &Path| out.extension().is_some_and(|name| name == "html" || name == "htm");
     match &arguments.out {
-        Some(out) if is_printed && !is_page(out) => Err(Failure::wrong_input(format!(
+        Some(out) if is_printed && !is_page(out) => Err(CommandError::wrong_input(format!(
             "--out names the page, a file that ends in .html; {option} is printed: goodarm report {} {option} > {}",
             arguments.folder.display(),
             out.display()

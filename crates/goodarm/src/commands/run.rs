@@ -15,16 +15,16 @@ use goodarm_record::view::EndingView;
 use goodarm_report::site::{Port, SiteError};
 use goodarm_report::watch::{Watch, WatchedJob};
 use goodarm_report::words::printable_note;
-use goodarm_report::{Finished, finish_run, report_recovery, summary_text, why_stopped};
+use goodarm_report::{FinishedRun, finish_run, report_recovery, summary_text, why_stopped};
 
 use crate::advice;
 use crate::cli::RunArguments;
-use crate::commands::{Failure, dry_run, page_failure, tell_notes};
+use crate::commands::{CommandError, dry_run, page_failure, tell_notes};
 use crate::display::Display;
 use crate::shell::label_command;
 use crate::terminal::{self, Exit};
 
-pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &RunArguments) -> Result<(), CommandError> {
     let overrides = Overrides {
         budget: arguments.budget,
         output: arguments.output.clone(),
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     outcome
 }
 
-fn take_up(job: &Arc<Job>, arguments: &RunArguments) -> Result<Run, Failure> {
+fn take_up(job: &Arc<Job>, arguments: &RunArguments) -> Result<Run, CommandError> {
     let job = Arc::clone(job);
     if arguments.resume {
         return Run::resume(job).map_err(|error| advice::run(&error));
@@ -135,7 +135,7 @@ fn open(
     run: &Run,
     control: &Arc<Control>,
     arguments: &RunArguments,
-) -> Result<Watch, Failure> {
+) -> Result<Watch, CommandError> {
     let address = port.address();
     let folder = Folder::new(&run.job().settings.output);
     let job = watched(run.job(), advice::run_command(arguments, "--resume"));
@@ -151,11 +151,15 @@ fn open(
 }
 
 /// Writes the outputs and says what came out; what is told to the page, and how the command ends.
-fn finish(run: &Run, ending: &Ending, arguments: &RunArguments) -> (String, Result<(), Failure>) {
+fn finish(
+    run: &Run,
+    ending: &Ending,
+    arguments: &RunArguments,
+) -> (String, Result<(), CommandError>) {
     let folder = Folder::new(&run.job().settings.output);
-    let Finished { overview, page } = match finish_run(&run.standing(&folder), ending) {
+    let FinishedRun { overview, page } = match finish_run(&run.standing(&folder), ending) {
         Ok(finished) => finished,
-        Err(error) => return (error.to_string(), Err(Failure::wrong_input(error))),
+        Err(error) => return (error.to_string(), Err(CommandError::wrong_input(error))),
     };
     let report = advice::about_page(&page, folder.path());
     let text = if arguments.json {
@@ -181,16 +185,16 @@ fn for_people(run: &Run, arguments: &RunArguments) -> String {
     format!("for a person: {label}, then: {resume}\n")
 }
 
-fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), Failure> {
+fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), CommandError> {
     let Some(why) = why_stopped(ending) else { return Ok(()) };
     let exit = match ending {
         Ending::Interrupted | Ending::Left => Exit::Interrupted,
         _ => Exit::VerifierDown,
     };
-    Err(Failure::with_exit(exit, why + &advice::after(ending, arguments)))
+    Err(CommandError::with_exit(exit, why + &advice::after(ending, arguments)))
 }
 
-pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(), Failure> {
+pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(), CommandError> {
     let control = Arc::clone(control);
     let mut last: Option<Instant> = None;
     ctrlc::set_handler(move || {
@@ -208,11 +212,11 @@ pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(
         }
         control.stop();
     })
-    .map_err(|error| Failure::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
+    .map_err(|error| CommandError::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
 }
 
-fn watch_failure(error: SiteError) -> Failure {
-    Failure::wrong_input(format!("--watch: {}", page_failure(&error, "--watch-port")))
+fn watch_failure(error: SiteError) -> CommandError {
+    CommandError::wrong_input(format!("--watch: {}", page_failure(&error, "--watch-port")))
 }
 
 /// `timeout -s INT` sends its signal to the process and to its group: that is one wish to stop.

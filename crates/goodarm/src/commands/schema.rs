@@ -3,10 +3,10 @@
 use goodarm_live::job;
 use goodarm_live::services::Kinds;
 
-use crate::commands::Failure;
+use crate::commands::CommandError;
 use crate::terminal;
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), CommandError> {
     terminal::print(&job::schema(&Kinds::default()));
     Ok(())
 }

@@ -12,18 +12,18 @@ use serde_json::json;
 
 use crate::advice;
 use crate::cli::TryArguments;
-use crate::commands::Failure;
+use crate::commands::CommandError;
 use crate::commands::run::listen_for_ctrl_c;
 use crate::terminal::{self, Exit};
 
-pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &TryArguments) -> Result<(), CommandError> {
     let job = Arc::new(
         Job::read(&arguments.job, &Overrides::default()).map_err(|error| advice::job(&error))?,
     );
     let arms = chosen(&job, arguments)?;
     let control = Arc::default();
     listen_for_ctrl_c(&control, true)?;
-    let trials = try_out(&job, &arms, &control).map_err(Failure::wrong_input)?;
+    let trials = try_out(&job, &arms, &control).map_err(CommandError::wrong_input)?;
     let suspicions = suspicions(&job, &trials);
     if arguments.json {
         let texts: Vec<String> = suspicions.iter().map(ToString::to_string).collect();
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
         terminal::print(&text);
     }
     if control.is_stopping() {
-        return Err(Failure::interrupted("stopped; nothing was booked"));
+        return Err(CommandError::interrupted("stopped; nothing was booked"));
     }
     let has_scored = |id| trials.iter().any(|it| it.service == id && it.has_scored());
     let is_person = |id| job.service(id).service.people().is_some();
@@ -49,12 +49,12 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), Failure> {
     }
     let names = printable_note(&silent.join(", "));
     let lacks = if job.questions.is_some() { "score or answer" } else { "score" };
-    Err(Failure::with_exit(Exit::VerifierDown, format!("no {lacks} from {names}")))
+    Err(CommandError::with_exit(Exit::VerifierDown, format!("no {lacks} from {names}")))
 }
 
 /// The candidates with these names, or some from all over the file; questions where there are no
 /// candidates yet.
-fn chosen(job: &Job, arguments: &TryArguments) -> Result<Vec<ArmId>, Failure> {
+fn chosen(job: &Job, arguments: &TryArguments) -> Result<Vec<ArmId>, CommandError> {
     let (subjects, kind) = match &job.questions {
         Some(questions) if job.candidates.is_empty() => (&questions.list, "question"),
         _ => (&*job.candidates, "candidate"),
@@ -68,7 +68,7 @@ fn chosen(job: &Job, arguments: &TryArguments) -> Result<Vec<ArmId>, Failure> {
     }
     let unknown = |id: &String| {
         let path = job.path.display();
-        Failure::wrong_input(format!("{path}: there is no {kind} with the id {id:?}"))
+        CommandError::wrong_input(format!("{path}: there is no {kind} with the id {id:?}"))
     };
     let ids = arguments.id.iter();
     ids.map(|id| subjects.arm_of(id).ok_or_else(|| unknown(id))).collect()

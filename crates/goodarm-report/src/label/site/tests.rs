@@ -50,23 +50,27 @@ impl CardQueue for TwoCards {
     }
 }
 
-fn desk(is_full: bool) -> Desk {
-    let about =
-        About { folder: "run".into(), by: "me".into(), command: "goodarm label run".into() };
-    Desk::new(Box::new(TwoCards { said: Vec::new(), is_full }), about)
+fn site(is_full: bool) -> LabelSite {
+    let about = LabelPageInfo {
+        folder: "run".into(),
+        by: "me".into(),
+        command: "goodarm label run".into(),
+    };
+    LabelSite::new(Box::new(TwoCards { said: Vec::new(), is_full }), about)
 }
 
-fn turn(desk: &Desk, route: Route, body: &Value) -> Value {
-    let answer = desk.turn(route, body.to_string().as_bytes()).expect("it is answered");
+fn turn(site: &LabelSite, route: LabelRoute, body: &Value) -> Value {
+    let answer = site.turn(route, body.to_string().as_bytes()).expect("it is answered");
     serde_json::from_str(&answer).expect("JSON")
 }
 
 #[test]
 fn each_path_is_one_thing_or_nothing_and_none_is_a_link() {
-    let route = |may_change, path, query| Desk::route(&Asked { path, query, may_change });
-    assert_eq!(route(true, "state", None), Some(Route::State));
-    assert_eq!(route(true, "say", None), Some(Route::Say));
-    assert_eq!(route(true, "undo", None), Some(Route::Undo));
+    let route =
+        |may_change, path, query| LabelSite::route(&SiteRequest { path, query, may_change });
+    assert_eq!(route(true, "state", None), Some(LabelRoute::State));
+    assert_eq!(route(true, "say", None), Some(LabelRoute::Say));
+    assert_eq!(route(true, "undo", None), Some(LabelRoute::Undo));
     for path in ["state", "say", "undo", "card", "", "say/", "../say"] {
         assert_eq!(route(false, path, None), None, "{path}");
         assert_eq!(route(true, path, Some("x")), None, "{path}");
@@ -76,58 +80,60 @@ fn each_path_is_one_thing_or_nothing_and_none_is_a_link() {
 
 #[test]
 fn evidence_comes_only_behind_the_label_and_an_undo_brings_the_card_back() {
-    let desk = desk(false);
-    let hello = turn(&desk, Route::State, &json!({"by": null}));
+    let site = site(false);
+    let hello = turn(&site, LabelRoute::State, &json!({"by": null}));
     assert_eq!((&hello["by"], &hello["card"]), (&json!("me"), &Value::Null));
-    let first = turn(&desk, Route::State, &json!({"by": "me"}));
+    let first = turn(&site, LabelRoute::State, &json!({"by": "me"}));
     assert_eq!(first["card"]["key"], "a");
     assert!(!first.to_string().contains("judge"), "evidence would lead");
     let field = &first["card"]["fields"][0];
     assert_eq!(field["left_out"], FIELD_BYTES_MAX);
     assert_eq!(field["text"].as_str().map(str::len), Some(FIELD_BYTES_MAX));
     let say = json!({"by": "me", "key": "a", "said": "right"});
-    let second = turn(&desk, Route::Say, &say);
+    let second = turn(&site, LabelRoute::Say, &say);
     assert_eq!((&second["card"]["key"], &second["standing"]["done"]), (&json!("b"), &json!(1)));
     assert_eq!(second["last"]["evidence"][0]["text"], "0.9");
-    let doubled = turn(&desk, Route::Say, &say);
+    let doubled = turn(&site, LabelRoute::Say, &say);
     assert!(doubled["refused"].as_str().is_some_and(|it| it.contains("\"a\"")), "{doubled}");
     assert_eq!(doubled["card"]["key"], "b", "the card whose turn it is");
-    assert_eq!(turn(&desk, Route::Undo, &json!({"by": "me"}))["card"]["key"], "a");
-    let none = turn(&desk, Route::Undo, &json!({"by": "me"}));
+    assert_eq!(turn(&site, LabelRoute::Undo, &json!({"by": "me"}))["card"]["key"], "a");
+    let none = turn(&site, LabelRoute::Undo, &json!({"by": "me"}));
     assert!(none["refused"].as_str().is_some_and(|it| it.contains("taken back")), "{none}");
 }
 
 #[test]
 fn what_is_not_on_the_disk_is_said_to_have_failed() {
-    let full = desk(true);
-    let said = turn(&full, Route::Say, &json!({"by": "me", "key": "a", "said": "right"}));
+    let full = site(true);
+    let said = turn(&full, LabelRoute::Say, &json!({"by": "me", "key": "a", "said": "right"}));
     assert_eq!(said, json!({"failed": "no space left", "command": "goodarm label run"}));
-    let desk = desk(false);
-    assert!(desk.close().is_some());
-    let closed = turn(&desk, Route::State, &json!({"by": "me"}));
+    let site = site(false);
+    assert!(site.close().is_some());
+    let closed = turn(&site, LabelRoute::State, &json!({"by": "me"}));
     assert_eq!(closed["failed"], "the page has been closed");
 }
 
 #[test]
 fn what_our_page_does_not_send_gets_nothing() {
-    let desk = desk(false);
+    let site = site(false);
     for (route, body) in [
-        (Route::State, "".to_owned()),
-        (Route::State, "[]".to_owned()),
-        (Route::State, "\u{0}".to_owned()),
-        (Route::State, json!({"by": "me", "more": 1}).to_string()),
-        (Route::Say, json!({"by": "me", "key": "a"}).to_string()),
-        (Route::Say, json!({"by": null, "key": "a", "said": "right"}).to_string()),
-        (Route::Say, json!({"by": "me", "key": "a", "said": "perhaps"}).to_string()),
-        (Route::Say, "[".repeat(100_000)),
-        (Route::Undo, json!({}).to_string()),
+        (LabelRoute::State, "".to_owned()),
+        (LabelRoute::State, "[]".to_owned()),
+        (LabelRoute::State, "\u{0}".to_owned()),
+        (LabelRoute::State, json!({"by": "me", "more": 1}).to_string()),
+        (LabelRoute::Say, json!({"by": "me", "key": "a"}).to_string()),
+        (LabelRoute::Say, json!({"by": null, "key": "a", "said": "right"}).to_string()),
+        (LabelRoute::Say, json!({"by": "me", "key": "a", "said": "perhaps"}).to_string()),
+        (LabelRoute::Say, "[".repeat(100_000)),
+        (LabelRoute::Undo, json!({}).to_string()),
     ] {
-        assert_eq!(desk.turn(route, body.as_bytes()), None, "{route:?}");
+        assert_eq!(site.turn(route, body.as_bytes()), None, "{route:?}");
     }
     let long =
         json!({"by": "me", "key": "a", "said": {"answer": "x".repeat(ANSWER_BYTES_MAX + 1)}});
     assert!(
-        turn(&desk, Route::Say, &long)["refused"].as_str().is_some_and(|it| it.contains("1 MiB"))
+        turn(&site, LabelRoute::Say, &long)["refused"]
+            .as_str()
+            .is_some_and(|it| it.contains("1 MiB"))
     );
-    assert_eq!(turn(&desk, Route::State, &json!({"by": "me"}))["standing"]["done"], 0);
+    assert_eq!(turn(&site, LabelRoute::State, &json!({"by": "me"}))["standing"]["done"], 0);
 }

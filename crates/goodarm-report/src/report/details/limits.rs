@@ -4,17 +4,17 @@ use goodarm_core::ArmId;
 use goodarm_data::candidates::fields;
 use serde_json::Value;
 
-use super::questions::{Own, kept};
+use super::questions::{QuestionFields, kept};
 use crate::report::Report;
-use crate::report::calls::{CALLS_OF_ROW_MAX, CALLS_TOTAL, Limits, REPLIES_BYTES_TOTAL};
-use crate::report::cut::Lengths;
-use crate::report::lines::text_of;
+use crate::report::calls::{CALLS_OF_ROW_MAX, CALLS_TOTAL, PageLimits, REPLIES_BYTES_TOTAL};
+use crate::report::cut::LengthCounts;
+use crate::report::rows::text_of;
 
-impl Limits {
+impl PageLimits {
     /// For these answers, or these questions.
     pub(super) fn new(report: &Report, shown: &[u32]) -> Self {
-        let mut calls = Lengths::new(CALLS_OF_ROW_MAX);
-        let mut fields = Lengths::new(FIELD_BYTES_MAX);
+        let mut calls = LengthCounts::new(CALLS_OF_ROW_MAX);
+        let mut fields = LengthCounts::new(FIELD_BYTES_MAX);
         for &row in shown {
             let (data, place) = (&report.data, row as usize);
             let count = match data.by_question.get(place) {
@@ -39,7 +39,7 @@ fn texts(report: &Report, row: u32, take: &mut impl FnMut(Value)) {
         let all = fields::in_order(roster.candidates.json(ArmId(row)));
         return all.into_iter().for_each(|(_, value)| take(value));
     };
-    let own = Own::new(questions, row);
+    let own = QuestionFields::new(questions, row);
     for arm in kept(&report.data.by_question[row as usize]) {
         let of_answer = fields::in_order(roster.candidates.json(ArmId(arm)));
         let of_answer = of_answer.into_iter().filter(|(name, value)| own.is_of_answer(name, value));

@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::{ANSWERS_MAX, Details, json};
 use crate::report::cut::beginning;
-use crate::report::data::{Data, Question};
-use crate::report::lines::{CallLine, Detail, FieldLine, field_lines, field_lines_where, rounded};
+use crate::report::data::{ReportData, ReportQuestion};
+use crate::report::rows::{AnswerDetail, CallRow, FieldRow, field_rows, field_rows_where, rounded};
 
 /// A question in the page: short keys, because there may be many.
 #[derive(Serialize)]
 struct QuestionDetail<'a> {
     /// Fields.
-    f: Vec<FieldLine>,
+    f: Vec<FieldRow>,
     /// How many fields there are, the id among them.
     n: usize,
     /// Paid for making answers, for votes and for checks of answers.
@@ -24,12 +24,12 @@ struct QuestionDetail<'a> {
     /// Fresh answers that were asked for.
     g: usize,
     /// Answers, the certified one first.
-    a: Vec<TriedLine<'a>>,
+    a: Vec<TriedRow<'a>>,
 }
 
 /// An answer that was tried.
 #[derive(Serialize)]
-struct TriedLine<'a> {
+struct TriedRow<'a> {
     /// Its id.
     i: &'a str,
     /// The first letter of its status.
@@ -41,13 +41,13 @@ struct TriedLine<'a> {
     w: Option<&'a str>,
     /// Its own fields, and its evidence.
     #[serde(flatten)]
-    detail: Detail,
+    detail: AnswerDetail,
 }
 
 /// A call, and the place of the answer that it is about in the list of answers; none if it is about the
 /// question. An answer that is not in the list has the place behind it.
 #[derive(Serialize)]
-struct CallOf<'a>(Option<usize>, &'a CallLine);
+struct QuestionCallRow<'a>(Option<usize>, &'a CallRow);
 
 impl Details<'_> {
     pub(super) fn question_json(&self, row: u32) -> String {
@@ -57,7 +57,7 @@ impl Details<'_> {
         let checks = question.spent.units() - parts[0] - parts[1];
         let (f, n) = self.question_fields(row);
         let own = self.report.roster.as_ref().and_then(|roster| roster.questions.as_ref());
-        let own = own.map(|questions| Own::new(questions, row));
+        let own = own.map(|questions| QuestionFields::new(questions, row));
         let tried = kept(question).map(|arm| self.tried(data, arm, own.as_ref()));
         json(&QuestionDetail {
             f,
@@ -74,47 +74,57 @@ impl Details<'_> {
         let order: Vec<u32> = kept(&self.report.data.by_question[row as usize]).collect();
         let place_of = |arm: ArmId| order.iter().position(|it| *it == arm.0).unwrap_or(order.len());
         let calls = self.calls.of_row(row, &self.limits);
-        json(&calls.iter().map(|(arm, line)| CallOf(arm.map(place_of), line)).collect::<Vec<_>>())
+        json(
+            &calls
+                .iter()
+                .map(|(arm, line)| QuestionCallRow(arm.map(place_of), line))
+                .collect::<Vec<_>>(),
+        )
     }
 
-    fn question_fields(&self, row: u32) -> (Vec<FieldLine>, usize) {
+    fn question_fields(&self, row: u32) -> (Vec<FieldRow>, usize) {
         let roster = self.report.roster.as_ref();
         let Some(questions) = roster.and_then(|roster| roster.questions.as_ref()) else {
             return (Vec::new(), 0);
         };
         let json = questions.list.json(ArmId(row));
-        field_lines(json, &questions.id_field, self.limits.field_bytes)
+        field_rows(json, &questions.id_field, self.limits.field_bytes)
     }
 
-    fn tried<'a>(&self, data: &'a Data, arm: u32, own: Option<&Own<'_>>) -> TriedLine<'a> {
+    fn tried<'a>(
+        &self,
+        data: &'a ReportData,
+        arm: u32,
+        own: Option<&QuestionFields<'_>>,
+    ) -> TriedRow<'a> {
         let answer = &data.answers[arm as usize];
         let fields = match (self.report.candidates(), own) {
             (Some(candidates), Some(own)) => {
                 let is_own = |name: &str, value: &Value| own.is_of_answer(name, value);
                 let json = candidates.json(ArmId(arm));
-                let (lines, count) = field_lines_where(json, is_own, self.limits.field_bytes);
+                let (lines, count) = field_rows_where(json, is_own, self.limits.field_bytes);
                 (lines, count + 1)
             }
             _ => (Vec::new(), 0),
         };
         let of = answer.of.as_ref();
-        TriedLine {
+        TriedRow {
             i: beginning(&answer.id, ID_BYTES_MAX),
             c: &answer.status.name()[..1],
             o: of.map_or("", |of| &of.from),
             w: of.and_then(|of| of.why.as_deref()).map(|why| beginning(why, WHY_BYTES_MAX)),
-            detail: Detail::new(fields, &answer.evidence, answer.loan),
+            detail: AnswerDetail::new(fields, &answer.evidence, answer.loan),
         }
     }
 }
 
 /// What a question says, to tell what an answer to it says beside that.
-pub(super) struct Own<'a> {
+pub(super) struct QuestionFields<'a> {
     questions: &'a Questions,
     fields: Vec<(String, Value)>,
 }
 
-impl<'a> Own<'a> {
+impl<'a> QuestionFields<'a> {
     pub(super) fn new(questions: &'a Questions, row: u32) -> Self {
         Self { questions, fields: fields::in_order(questions.list.json(ArmId(row))) }
     }
@@ -132,14 +142,14 @@ impl<'a> Own<'a> {
 }
 
 /// The answers to a question that the page keeps: the certified one, then the others as they came.
-pub(super) fn kept(question: &Question) -> impl Iterator<Item = u32> + '_ {
+pub(super) fn kept(question: &ReportQuestion) -> impl Iterator<Item = u32> + '_ {
     let certified = question.certified;
     let others = question.tried.iter().copied().filter(move |arm| Some(*arm) != certified);
     certified.into_iter().chain(others).take(ANSWERS_OF_QUESTION_MAX)
 }
 
 /// All questions if they and their answers fit, otherwise the answered ones first.
-pub(super) fn shown(questions: &[Question]) -> Vec<u32> {
+pub(super) fn shown(questions: &[ReportQuestion]) -> Vec<u32> {
     let mut shown = Vec::new();
     let mut left = ANSWERS_MAX;
     for is_answered in [true, false] {
@@ -168,13 +178,13 @@ const WHY_BYTES_MAX: usize = 200;
 mod tests {
     use super::*;
 
-    fn question(tried: std::ops::Range<u32>, certified: Option<u32>) -> Question {
-        Question { certified, tried: tried.collect(), ..Question::default() }
+    fn question(tried: std::ops::Range<u32>, certified: Option<u32>) -> ReportQuestion {
+        ReportQuestion { certified, tried: tried.collect(), ..ReportQuestion::default() }
     }
 
     #[test]
     fn the_certified_answer_is_kept_however_many_there_are() {
-        let kept = |question: &Question| kept(question).collect::<Vec<_>>();
+        let kept = |question: &ReportQuestion| kept(question).collect::<Vec<_>>();
         assert_eq!(kept(&question(3..6, Some(4))), [4, 3, 5]);
         assert_eq!(kept(&question(3..6, None)), [3, 4, 5]);
         let many = kept(&question(0..5_000, Some(4_999)));

@@ -1,22 +1,22 @@
 //! What looks like what: samples of lines and areas with the names of their methods.
 
 use crate::area;
-use crate::canvas::{Anchor, Canvas, Setting, Stroke};
+use crate::canvas::{Anchor, Canvas, Stroke, TextStyle};
 use crate::font;
 use crate::geometry::{Rect, Spot, spot};
-use crate::look::{Colour, INK, Look, Marker};
+use crate::look::{Colour, INK, Marker, Style};
 use crate::sheet::NAME;
 
 /// One method.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct LegendEntry {
     pub(crate) name: String,
-    pub(crate) look: Look,
-    pub(crate) sample: Sample,
+    pub(crate) style: Style,
+    pub(crate) sample: LegendSample,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sample {
+pub(crate) enum LegendSample {
     Line,
     /// Thin, without a marker.
     Reference,
@@ -25,7 +25,7 @@ pub(crate) enum Sample {
     LineAndArea,
 }
 
-impl Sample {
+impl LegendSample {
     const fn width(self) -> f64 {
         match self {
             Self::Line | Self::Reference => SAMPLE_WIDTH,
@@ -36,13 +36,14 @@ impl Sample {
 }
 
 /// Each method once, in the order in which they first appear.
-pub(crate) fn merged(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
-    let mut merged: Vec<Entry> = Vec::new();
+pub(crate) fn merged(entries: impl Iterator<Item = LegendEntry>) -> Vec<LegendEntry> {
+    let mut merged: Vec<LegendEntry> = Vec::new();
     for entry in entries {
-        let same = |known: &&mut Entry| known.name == entry.name && known.look == entry.look;
+        let same =
+            |known: &&mut LegendEntry| known.name == entry.name && known.style == entry.style;
         match merged.iter_mut().find(same) {
             None => merged.push(entry),
-            Some(known) if known.sample != entry.sample => known.sample = Sample::LineAndArea,
+            Some(known) if known.sample != entry.sample => known.sample = LegendSample::LineAndArea,
             Some(_) => {}
         }
     }
@@ -50,14 +51,14 @@ pub(crate) fn merged(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
 }
 
 /// Entries in rows, from left to right and from top to bottom.
-pub(crate) struct Rows {
-    placed: Vec<(Spot, String, Entry)>,
+pub(crate) struct LegendRows {
+    placed: Vec<(Spot, String, LegendEntry)>,
     height: f64,
 }
 
-impl Rows {
+impl LegendRows {
     /// As many entries in each row as are no wider than `width`.
-    pub(crate) fn new(entries: Vec<Entry>, width: f64) -> Self {
+    pub(crate) fn new(entries: Vec<LegendEntry>, width: f64) -> Self {
         let (mut x, mut y) = (0.0, 0.0);
         let mut placed = Vec::with_capacity(entries.len());
         for entry in entries {
@@ -83,22 +84,22 @@ impl Rows {
             let at = spot(origin.x + offset.x, origin.y + offset.y + ROW_HEIGHT / 2.0);
             entry.draw_sample(canvas, at);
             let words = spot(at.x + entry.sample.width() + SAMPLE_GAP, at.y + NAME.drop());
-            canvas.words(words, name, Setting::new(NAME, Anchor::Start, INK));
+            canvas.words(words, name, TextStyle::new(NAME, Anchor::Start, INK));
         }
     }
 }
 
-impl Entry {
+impl LegendEntry {
     fn draw_sample(&self, canvas: &mut Canvas, at: Spot) {
-        let Look { colour, dashes, marker, .. } = self.look;
+        let Style { colour, dashes, marker, .. } = self.style;
         let stroke = |width: f64| Stroke { colour, width, dashes };
         match self.sample {
-            Sample::Line => {
+            LegendSample::Line => {
                 draw_line_sample(canvas, at, stroke(LINE_WIDTH), Some((marker, colour)));
             }
-            Sample::Reference => draw_line_sample(canvas, at, stroke(REFERENCE_WIDTH), None),
-            Sample::Area => self.draw_square(canvas, at),
-            Sample::LineAndArea => {
+            LegendSample::Reference => draw_line_sample(canvas, at, stroke(REFERENCE_WIDTH), None),
+            LegendSample::Area => self.draw_square(canvas, at),
+            LegendSample::LineAndArea => {
                 draw_line_sample(canvas, at, stroke(LINE_WIDTH), Some((marker, colour)));
                 self.draw_square(canvas, spot(at.x + SAMPLE_WIDTH + SAMPLE_GAP, at.y));
             }
@@ -108,7 +109,7 @@ impl Entry {
     fn draw_square(&self, canvas: &mut Canvas, at: Spot) {
         let (top, bottom) = (at.y - AREA_SIDE / 2.0, at.y + AREA_SIDE / 2.0);
         let square = Rect { left: at.x, top, right: at.x + AREA_SIDE, bottom };
-        area::draw(canvas, square, self.look);
+        area::draw(canvas, square, self.style);
     }
 }
 

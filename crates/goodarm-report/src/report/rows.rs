@@ -13,11 +13,11 @@ use super::cut::beginning;
 use super::data::Pair;
 
 /// An answer's fields except its id, each cut to so many bytes, and how many there are in total.
-pub(crate) fn field_lines(
+pub(crate) fn field_rows(
     json: &str,
     id_field: &str,
     field_bytes_max: usize,
-) -> (Vec<FieldLine>, usize) {
+) -> (Vec<FieldRow>, usize) {
     let fields = fields::in_order(json);
     let count = fields.len();
     let others = fields.into_iter().filter(|(name, _)| name != id_field);
@@ -25,11 +25,11 @@ pub(crate) fn field_lines(
 }
 
 /// Those of an object's fields that are wanted, each cut to so many bytes, and how many there are.
-pub(super) fn field_lines_where(
+pub(super) fn field_rows_where(
     json: &str,
     is_wanted: impl Fn(&str, &Value) -> bool,
     field_bytes_max: usize,
-) -> (Vec<FieldLine>, usize) {
+) -> (Vec<FieldRow>, usize) {
     let mut wanted = fields::in_order(json);
     wanted.retain(|(name, value)| is_wanted(name, value));
     let count = wanted.len();
@@ -39,12 +39,12 @@ pub(super) fn field_lines_where(
 fn cut_fields(
     fields: impl Iterator<Item = (String, Value)>,
     field_bytes_max: usize,
-) -> Vec<FieldLine> {
+) -> Vec<FieldRow> {
     let line = |(name, value): (String, Value)| {
         let text = text_of(value);
         let kept = beginning(&text, field_bytes_max);
         let total = (kept.len() < text.len()).then_some(text.len());
-        FieldLine(beginning(&name, NAME_BYTES_MAX).to_owned(), kept.to_owned(), total)
+        FieldRow(beginning(&name, NAME_BYTES_MAX).to_owned(), kept.to_owned(), total)
     };
     fields.take(FIELDS_MAX).map(line).collect()
 }
@@ -59,26 +59,26 @@ pub(super) fn text_of(value: Value) -> String {
 
 /// An answer in the page: short keys, because there may be a hundred thousand.
 #[derive(Serialize)]
-pub(crate) struct Detail {
+pub(crate) struct AnswerDetail {
     /// Fields.
-    pub(crate) f: Vec<FieldLine>,
+    pub(crate) f: Vec<FieldRow>,
     /// How many fields there are, the id among them.
     pub(crate) n: usize,
     /// Pairs, one for each verifier.
-    pub(crate) p: Vec<PairLine>,
+    pub(crate) p: Vec<PairRow>,
     /// How it stands with δ, where shares of it are lent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) s: Option<LoanView>,
 }
 
-impl Detail {
+impl AnswerDetail {
     /// An answer with these fields of it, and how many it has.
     pub(crate) fn new(
-        (f, n): (Vec<FieldLine>, usize),
+        (f, n): (Vec<FieldRow>, usize),
         pairs: &[Pair],
         loan: Option<LoanView>,
     ) -> Self {
-        Self { f, n, p: pairs.iter().map(pair_line).collect(), s: loan }
+        Self { f, n, p: pairs.iter().map(pair_row).collect(), s: loan }
     }
 
     /// Without the trails of the evidence, where those are not known.
@@ -90,13 +90,13 @@ impl Detail {
 
 /// Name, text, and the length of the whole text if it was cut.
 #[derive(Serialize)]
-pub(crate) struct FieldLine(
+pub(crate) struct FieldRow(
     String,
     String,
     #[serde(skip_serializing_if = "Option::is_none")] Option<usize>,
 );
 
-impl FieldLine {
+impl FieldRow {
     pub(crate) fn name(&self) -> &str {
         &self.0
     }
@@ -104,11 +104,11 @@ impl FieldLine {
 
 /// Calls, mean, evidence, needed evidence, whether it is met, money, and the two trails.
 #[derive(Serialize)]
-pub(crate) struct PairLine(u64, Option<f64>, Option<f64>, Option<f64>, u8, f64, String, String);
+pub(crate) struct PairRow(u64, Option<f64>, Option<f64>, Option<f64>, u8, f64, String, String);
 
-fn pair_line(pair: &Pair) -> PairLine {
+fn pair_row(pair: &Pair) -> PairRow {
     let [means, shares] = pair.trail.letters();
-    PairLine(
+    PairRow(
         pair.view.calls,
         pair.view.mean.map(|mean| rounded(mean, 1e4)),
         pair.view.evidence.map(|evidence| rounded(evidence, 1e3)),
@@ -124,12 +124,12 @@ fn pair_line(pair: &Pair) -> PairLine {
 /// failure, reply, reason, and the length of the whole reply if it was cut.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
-pub(crate) enum CallLine {
-    Short(usize, Given, f64, u128, f64),
-    Long(usize, Given, f64, u128, f64, &'static str, Box<str>, Box<str>, usize),
+pub(crate) enum CallRow {
+    Short(usize, ScoreCell, f64, u128, f64),
+    Long(usize, ScoreCell, f64, u128, f64, &'static str, Box<str>, Box<str>, usize),
 }
 
-impl CallLine {
+impl CallRow {
     /// How much of the reply there is.
     pub(super) const fn reply_bytes(&self) -> u64 {
         match self {
@@ -153,7 +153,7 @@ impl CallLine {
 /// A score, or one for each criterion; null for what is lacking.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Given {
+pub(crate) enum ScoreCell {
     One(Option<f64>),
     Each(Box<[Option<f64>]>),
     /// The final answer to a question.
@@ -162,12 +162,12 @@ pub(crate) enum Given {
 
 /// The call of an entry, if it has one, in a run that began then; its reply cut to `reply_bytes_max`.
 /// Verifiers and generators have the numbers of their rows, generators behind all criteria.
-pub(crate) fn call_line(
+pub(crate) fn call_row(
     entry: &Entry<'_>,
     criterion_count: usize,
     started_millis: u64,
     reply_bytes_max: usize,
-) -> Option<CallLine> {
+) -> Option<CallRow> {
     let call = entry.call.as_ref()?;
     let Note { latency, reply, reason, .. } = &call.note;
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
@@ -175,18 +175,18 @@ pub(crate) fn call_line(
     let (verifier, cost) = (row_of(call.target, criterion_count), call.cost.units());
     let (latency, seconds) = (latency.as_millis(), rounded(seconds, 10.0));
     let (score, failure) = match &call.outcome {
-        Outcome::Score(score) => (Given::One(Some(*score)), ""),
-        Outcome::Scores(scores) => (Given::Each(scores.clone()), ""),
-        Outcome::Answer(_) => (Given::Answer(final_answer(&call.note.answer)), ""),
-        Outcome::Failed(failure) => (Given::One(None), failure.name()),
+        Outcome::Score(score) => (ScoreCell::One(Some(*score)), ""),
+        Outcome::Scores(scores) => (ScoreCell::Each(scores.clone()), ""),
+        Outcome::Answer(_) => (ScoreCell::Answer(final_answer(&call.note.answer)), ""),
+        Outcome::Failed(failure) => (ScoreCell::One(None), failure.name()),
     };
     if failure.is_empty() && reply.is_empty() && reason.is_empty() {
-        return Some(CallLine::Short(verifier, score, cost, latency, seconds));
+        return Some(CallRow::Short(verifier, score, cost, latency, seconds));
     }
     let kept: Box<str> = beginning(reply, reply_bytes_max).into();
     let total = if kept.len() < reply.len() { reply.len() } else { 0 };
     let reason = beginning(reason, REASON_BYTES_MAX).into();
-    Some(CallLine::Long(verifier, score, cost, latency, seconds, failure, kept, reason, total))
+    Some(CallRow::Long(verifier, score, cost, latency, seconds, failure, kept, reason, total))
 }
 
 /// A final answer, short, because there are as many as calls. Of a long one the journal has a hash, whose
