@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use goodarm_core::Cost;
 use goodarm_data::candidates::{Candidate, Candidates};
-use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
+use goodarm_live::job::{Job, JobSettings, JobSpec, ServiceSpec};
 use goodarm_live::run::Run;
 use goodarm_live::service::{Called, Remote, Reply};
 use goodarm_live::throttle::Throttle;
@@ -47,10 +47,10 @@ impl Observer for Printer {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let lines = [r#"{"id": "first", "answer": "4"}"#, r#"{"id": "second", "answer": "5"}"#];
     let candidates = Candidates::from_lines(lines, "id")?;
-    let judge = VerifierSpec { threshold: Some(0.6), ..VerifierSpec::new("judge", Judge) };
+    let judge = ServiceSpec { threshold: Some(0.6), ..ServiceSpec::new("judge", Judge) };
     let output = std::env::temp_dir().join(format!("goodarm-{}", std::process::id()));
     let settings =
-        Settings { output: output.clone(), ..Settings::new(Cost::from_units(400), 0.05) };
+        JobSettings { output: output.clone(), ..JobSettings::new(Cost::from_units(400), 0.05) };
     let job = Job::new(JobSpec { settings, candidates, verifiers: vec![judge], questions: None })?;
     let mut run = Run::begin(Arc::new(job))?; // Run::resume after a crash
     let ending = run.drive_async(&Control::default(), &mut Printer).await?;

@@ -1,10 +1,10 @@
 //! A job that can be run: every key checked, candidates loaded, verifiers ready. It is read from a
 //! file ([`Job::read`]) or made in code ([`Job::new`]); both ways go through the same checks.
 
-mod asked;
-mod claims;
 mod error;
+mod questions;
 mod reader;
+mod requirements;
 mod schema;
 mod votes;
 
@@ -24,11 +24,11 @@ use goodarm_record::questions::{Finals, Questions};
 use goodarm_record::terms::{CriterionTerms, GeneratorTerms, RunTerms, Solves, VerifierTerms};
 use serde::Serialize;
 
-use self::asked::Asked;
-pub use self::asked::QuestionSpec;
-use self::claims::{Claim, criterion_name};
 pub use self::error::{JobError, JobProblem};
+pub use self::questions::QuestionSpec;
+use self::questions::Subjects;
 pub use self::reader::{folder_of, read_file};
+use self::requirements::{Requirement, criterion_name};
 pub use self::schema::schema;
 use crate::pricing::{Pricing, Tariff};
 use crate::secrets::{Redactor, Secrets};
@@ -44,7 +44,7 @@ pub struct Job {
     /// The text that identifies it: its file, or what stands for one.
     pub text: String,
     /// What applies to all of it.
-    pub settings: Settings,
+    pub settings: JobSettings,
     /// What is to be certified; what is made during a run is not among them.
     pub candidates: Arc<Candidates>,
     /// What the job calls the candidates.
@@ -161,18 +161,18 @@ impl JobService {
 /// A job as code states it.
 pub struct JobSpec {
     /// What applies to all of it.
-    pub settings: Settings,
+    pub settings: JobSettings,
     /// What is to be certified.
     pub candidates: Candidates,
     /// An answer is certified when its mean score reaches the threshold of every one of these.
-    pub verifiers: Vec<VerifierSpec>,
+    pub verifiers: Vec<ServiceSpec>,
     /// What the candidates answer, if one answer to each question is to be certified.
     pub questions: Option<QuestionSpec>,
 }
 
 /// What applies to a whole job.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct JobSettings {
     /// The most that may be spent.
     pub budget: Cost,
     /// What the budget and all prices count.
@@ -201,7 +201,7 @@ pub struct Settings {
     pub expect: Option<ExpectFile>,
 }
 
-impl Settings {
+impl JobSettings {
     /// This budget and error probability, and for all else what a job file has if it says nothing.
     pub fn new(budget: Cost, delta: f64) -> Self {
         Self {
@@ -223,7 +223,7 @@ impl Settings {
 }
 
 /// One verifier of a job as code states it.
-pub struct VerifierSpec {
+pub struct ServiceSpec {
     /// What reports call it; no two alike.
     pub name: String,
     /// What the run terms call its kind.
@@ -268,7 +268,7 @@ pub struct CriterionSpec {
     pub scores: Option<Scores>,
 }
 
-impl VerifierSpec {
+impl ServiceSpec {
     /// A verifier about which nothing more is said.
     pub fn new(name: impl Into<String>, service: impl Into<Service>) -> Self {
         Self {
@@ -292,7 +292,7 @@ impl VerifierSpec {
 
 /// What a program gives to a job in the place of what its text names.
 #[derive(Default)]
-pub struct Given {
+pub struct JobInputs {
     /// The candidates; the key `candidates` is only their name then.
     pub candidates: Option<Candidates>,
     /// Verifiers by name. Such an entry of `[[verifiers]]` has the keys that every verifier has.
@@ -334,12 +334,12 @@ impl Job {
     /// Reads a job whose verifiers may be of these kinds.
     pub fn read_with(path: &Path, overrides: &Overrides, kinds: &Kinds) -> Result<Self, JobError> {
         let text = reader::text_at(path)?;
-        reader::parse(path, text, overrides, kinds, Given::default())
+        reader::parse(path, text, overrides, kinds, JobInputs::default())
     }
 
     /// A job whose text is `text`, at `path`.
     pub fn parse(path: &Path, text: String, overrides: &Overrides) -> Result<Self, JobError> {
-        Self::parse_given(path, text, overrides, Given::default())
+        Self::parse_given(path, text, overrides, JobInputs::default())
     }
 
     /// The same, with candidates or verifiers that a program has in its hands.
@@ -347,7 +347,7 @@ impl Job {
         path: &Path,
         text: String,
         overrides: &Overrides,
-        given: Given,
+        given: JobInputs,
     ) -> Result<Self, JobError> {
         reader::parse(path, text, overrides, &Kinds::default(), given)
     }
@@ -456,7 +456,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
         }
     }
     let name = Path::new(&origin.candidates_name);
-    let asked = Asked::new(questions, candidates, &verifiers, &settings.id_field, name);
+    let asked = Subjects::new(questions, candidates, &verifiers, &settings.id_field, name);
     let mut asked =
         asked.map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
     if verifiers.is_empty() && problems.iter().all(|problem| problem.verifier.is_none()) {
@@ -498,7 +498,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let problem =
         terms.problem().map_err(|error| JobError::one(ProblemKind::Terms, error.to_string()))?;
     let Origin { path, text, candidates_name, .. } = origin;
-    let Asked { candidates, questions, finals, .. } = asked;
+    let Subjects { candidates, questions, finals, .. } = asked;
     Ok(Job {
         path,
         text,
@@ -516,8 +516,8 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
 
 /// Checks all who are called, and puts aside what is wrong with them.
 struct Checker<'a> {
-    settings: &'a Settings,
-    asked: &'a Asked,
+    settings: &'a JobSettings,
+    asked: &'a Subjects,
     /// Those that are taken.
     names: BTreeSet<String>,
     problems: Vec<JobProblem>,
@@ -528,7 +528,7 @@ impl Checker<'_> {
     fn services(
         &mut self,
         places: &[usize],
-        specs: Vec<VerifierSpec>,
+        specs: Vec<ServiceSpec>,
         makes_answers: bool,
     ) -> Vec<Ready> {
         let mut ready = Vec::with_capacity(specs.len());
@@ -557,7 +557,7 @@ impl Checker<'_> {
 
 /// Everyone must find the fields that it needs in what it is called with; each has its place in the job.
 fn check_fields<'a>(
-    asked: &Asked,
+    asked: &Subjects,
     called: impl Iterator<Item = (&'a JobService, usize)> + Clone,
 ) -> Result<(), JobError> {
     let unknown = called.clone().flat_map(|(called, place)| {
@@ -618,7 +618,7 @@ fn placed(ready: Vec<Ready>) -> (Vec<JobService>, Vec<VerifierTerms>) {
     (verifiers, terms)
 }
 
-impl Settings {
+impl JobSettings {
     /// Whether a fixed number of calls is recorded, and nothing certified.
     pub fn is_recording(&self) -> bool {
         self.policy == FIXED
@@ -719,7 +719,7 @@ impl Settings {
 struct Ready {
     service: JobService,
     /// What it claims; empty if it makes answers.
-    claims: Vec<Claim>,
+    claims: Vec<Requirement>,
     kind: String,
     proposes: bool,
 }
@@ -727,20 +727,20 @@ struct Ready {
 impl Ready {
     /// A verifier, or a generator if it makes answers; or everything that is wrong with it.
     fn new(
-        spec: VerifierSpec,
+        spec: ServiceSpec,
         makes_answers: bool,
-        settings: &Settings,
-        asked: &Asked,
+        settings: &JobSettings,
+        asked: &Subjects,
     ) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = Vec::new();
         let claims =
-            if makes_answers { Some(Vec::new()) } else { claims::of(&spec, &mut problems) };
+            if makes_answers { Some(Vec::new()) } else { requirements::of(&spec, &mut problems) };
         let limits = limits(&spec, settings, &mut problems);
         let tariff = collect(tariff(&spec, settings, asked), &mut problems);
         problems.extend(misused(&spec, makes_answers, asked));
         match (claims, tariff) {
             (Some(claims), Some(tariff)) if problems.is_empty() => {
-                let VerifierSpec { name, kind, service, proposes, .. } = spec;
+                let ServiceSpec { name, kind, service, proposes, .. } = spec;
                 let criteria = claims.iter().filter_map(|claim| claim.criterion.clone()).collect();
                 let (redactor, lead) = (Redactor::default(), AttributeId(0));
                 let service =
@@ -755,22 +755,26 @@ impl Ready {
     fn verifier_terms(&self, lead: AttributeId) -> impl Iterator<Item = VerifierTerms> {
         let JobService { name, service, tariff, .. } = &self.service;
         let manifest = &service.manifest;
-        self.claims.iter().map(move |Claim { criterion, threshold, scores, votes }| VerifierTerms {
-            name: criterion.as_ref().map_or_else(|| name.clone(), |it| criterion_name(name, it)),
-            kind: self.kind.clone(),
-            threshold: *threshold,
-            scores: *scores,
-            ceiling: tariff.ceiling,
-            metered: tariff.is_metered(),
-            mean_over: Some(manifest.mean_over),
-            votes: votes.clone(),
-            solves: manifest.answers_questions.then_some(Solves { proposes: self.proposes }),
-            people: service.people().cloned(),
-            criterion: criterion.as_ref().map(|it| CriterionTerms {
-                verifier: name.clone(),
-                name: it.clone(),
-                first: lead.index(),
-            }),
+        self.claims.iter().map(move |Requirement { criterion, threshold, scores, votes }| {
+            VerifierTerms {
+                name: criterion
+                    .as_ref()
+                    .map_or_else(|| name.clone(), |it| criterion_name(name, it)),
+                kind: self.kind.clone(),
+                threshold: *threshold,
+                scores: *scores,
+                ceiling: tariff.ceiling,
+                metered: tariff.is_metered(),
+                mean_over: Some(manifest.mean_over),
+                votes: votes.clone(),
+                solves: manifest.answers_questions.then_some(Solves { proposes: self.proposes }),
+                people: service.people().cloned(),
+                criterion: criterion.as_ref().map(|it| CriterionTerms {
+                    verifier: name.clone(),
+                    name: it.clone(),
+                    first: lead.index(),
+                }),
+            }
         })
     }
 
@@ -788,7 +792,7 @@ impl Ready {
 }
 
 /// What a service cannot do as a generator or as a verifier.
-fn misused(spec: &VerifierSpec, makes_answers: bool, asked: &Asked) -> Vec<KeyProblem> {
+fn misused(spec: &ServiceSpec, makes_answers: bool, asked: &Subjects) -> Vec<KeyProblem> {
     let mut problems = Vec::new();
     match (makes_answers, spec.service.manifest.answers_questions) {
         (false, true) => {
@@ -807,7 +811,7 @@ fn misused(spec: &VerifierSpec, makes_answers: bool, asked: &Asked) -> Vec<KeyPr
     problems
 }
 
-fn limits(spec: &VerifierSpec, settings: &Settings, problems: &mut Vec<KeyProblem>) -> Limits {
+fn limits(spec: &ServiceSpec, settings: &JobSettings, problems: &mut Vec<KeyProblem>) -> Limits {
     let concurrency = spec.concurrency.unwrap_or(settings.concurrency);
     if spec.concurrency == Some(0) {
         problems.push(KeyProblem::new("concurrency", "at least 1"));
@@ -832,7 +836,11 @@ fn in_range(key: &str, value: f64) -> Result<f64, KeyProblem> {
     Err(KeyProblem::new(key, message))
 }
 
-fn tariff(spec: &VerifierSpec, settings: &Settings, asked: &Asked) -> Result<Tariff, KeyProblem> {
+fn tariff(
+    spec: &ServiceSpec,
+    settings: &JobSettings,
+    asked: &Subjects,
+) -> Result<Tariff, KeyProblem> {
     let pricing = spec.pricing.or_else(|| spec.service.manifest.price.pricing(settings.unit));
     let pricing = pricing.ok_or_else(|| {
         let unit = format!("{:?}", settings.unit).to_lowercase();

@@ -12,4 +12,4 @@ pub mod service;
 pub mod services;
 pub mod throttle;
 pub mod transcript;
-pub mod trial;
+pub mod try_calls;

@@ -36,11 +36,11 @@ use tokio::runtime::Runtime;
 
 use crate::engine::Engine;
 use crate::job::Job;
-use crate::run::announce::News;
-use crate::run::disk::{Disk, Files, Media, Medium};
+use crate::run::announce::PendingNotices;
+use crate::run::disk::{Disk, Files, StorageFactory, SyncedStorage};
 use crate::run::health::Health;
 pub(crate) use crate::run::outcome::{of_answer, outcome};
-use crate::run::people::People;
+use crate::run::people::HumanCalls;
 use crate::service::Work;
 
 /// A run that can be driven.
@@ -55,8 +55,8 @@ pub struct Run {
     /// Of our own calls that take long and are not started yet.
     works: BTreeMap<Ticket, Work>,
     health: Health,
-    people: People,
-    news: News,
+    people: HumanCalls,
+    news: PendingNotices,
     /// For hosts without one of their own; taken out while it is used.
     runtime: Option<Runtime>,
     recovery: Recovery,
@@ -69,7 +69,7 @@ impl Run {
         Self::begin_on(&Files, job)
     }
 
-    fn begin_on(media: &dyn Media, job: Arc<Job>) -> Result<Self, RunError> {
+    fn begin_on(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Self, RunError> {
         let folder = Folder::new(&job.settings.output);
         if let Some(file) = folder.file_in_the_way() {
             return Err(RunError::OutputIsFile(file.to_owned()));
@@ -102,9 +102,9 @@ impl Run {
 
     /// Begins in a folder whose journal is not there, or has no beginning.
     fn begin_in(
-        media: &dyn Media,
+        media: &dyn StorageFactory,
         folder: &Folder,
-        storage: Option<Box<dyn Medium>>,
+        storage: Option<Box<dyn SyncedStorage>>,
         job: Arc<Job>,
         lock: FolderLock,
     ) -> Result<Self, RunError> {
@@ -123,7 +123,7 @@ impl Run {
     fn assemble(
         job: Arc<Job>,
         Balance { books: session, account, roster }: Balance<Session>,
-        journal: Journal<Box<dyn Medium>>,
+        journal: Journal<Box<dyn SyncedStorage>>,
         ticket_next: Ticket,
         lock: FolderLock,
     ) -> Result<Self, RunError> {
@@ -136,8 +136,8 @@ impl Run {
         let disk =
             Disk::new(journal).map_err(|error| RunError::file(&job.settings.output, error))?;
         Ok(Self {
-            news: News::new(account.services().len(), session.certified().len()),
-            people: People::new(&job, ticket_next),
+            news: PendingNotices::new(account.services().len(), session.certified().len()),
+            people: HumanCalls::new(&job, ticket_next),
             works: BTreeMap::new(),
             roster: roster.expect("a run has its answers"),
             health,

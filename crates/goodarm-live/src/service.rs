@@ -2,7 +2,7 @@
 //! way to [reach](Reach) it: over the network or in another process, in this process, or later through people.
 //!
 //! The kinds that a job file can name are in [`crate::services`]; a program that embeds goodarm may hand a
-//! service to a job directly ([`crate::job::VerifierSpec`]).
+//! service to a job directly ([`crate::job::ServiceSpec`]).
 
 pub mod attempt;
 

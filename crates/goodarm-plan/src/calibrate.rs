@@ -4,10 +4,10 @@
 mod answers;
 mod budget;
 mod draw;
-mod finding;
 mod job_text;
 mod page;
 mod pilot;
+mod report;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -19,8 +19,9 @@ use goodarm_record::outputs::OutputError;
 use thiserror::Error;
 
 pub use self::answers::LabelSource;
-pub use self::finding::{
-    Finding, Offer, Omission, Settings, Shortfall, Standing, StepFinding, VerifierFinding,
+pub use self::report::{
+    CalibrationReport, CalibrationSettings, PrecisionOption, RedundantVerifier, Shortfall,
+    StepReport, StepStatus, VerifierReport,
 };
 pub use self::text::text;
 
@@ -101,7 +102,7 @@ pub enum CalibrateError {
 }
 
 /// What is wanted.
-pub struct Request<'a> {
+pub struct CalibrationRequest<'a> {
     /// Whose thresholds.
     pub job: &'a Job,
     /// The pilot.
@@ -117,7 +118,7 @@ pub struct Request<'a> {
 }
 
 /// Looks for thresholds. Nothing is written.
-pub fn calibrate(request: &Request<'_>) -> Result<Finding, CalibrateError> {
+pub fn calibrate(request: &CalibrationRequest<'_>) -> Result<CalibrationReport, CalibrateError> {
     let goal = goal(request)?;
     let pilot = Pilot::read(request.job, request.recording)?;
     let labels = answers::labels(request, &pilot)?;
@@ -130,7 +131,7 @@ pub fn calibrate(request: &Request<'_>) -> Result<Finding, CalibrateError> {
     let columns: Vec<Column> = pilot.verifiers.iter().map(|it| it.column.clone()).collect();
     let path = ThresholdPath::new(&columns, goal, planned);
     let walked = path.walk(&labels);
-    let setting = finding::Setting { pilot: &pilot, labels: &labels, planned, goal };
+    let setting = report::CalibrationData { pilot: &pilot, labels: &labels, planned, goal };
     let mut finding = setting.finding(&path, &walked);
     finding.omissions = setting.omissions(&columns, &finding);
     finding.offers = budget::offers(request.job, &setting, &columns);
@@ -138,13 +139,16 @@ pub fn calibrate(request: &Request<'_>) -> Result<Finding, CalibrateError> {
 }
 
 /// The goal, checked.
-fn goal(request: &Request<'_>) -> Result<Goal, CalibrateError> {
+fn goal(request: &CalibrationRequest<'_>) -> Result<Goal, CalibrateError> {
     Goal::new(request.precision, 0.5).map_err(CalibrateError::Precision)?;
     Goal::new(request.precision, request.delta).map_err(CalibrateError::Delta)
 }
 
 /// The job's text with the thresholds that were found; none if none were.
-pub fn new_job_text(job: &Job, finding: &Finding) -> Result<Option<String>, CalibrateError> {
+pub fn new_job_text(
+    job: &Job,
+    finding: &CalibrationReport,
+) -> Result<Option<String>, CalibrateError> {
     if finding.chosen.is_none() {
         return Ok(None);
     }
@@ -152,7 +156,7 @@ pub fn new_job_text(job: &Job, finding: &Finding) -> Result<Option<String>, Cali
 }
 
 /// Writes the page, the table and the plots into a folder.
-pub fn write(finding: &Finding, folder: &Path) -> Result<(), CalibrateError> {
+pub fn write(finding: &CalibrationReport, folder: &Path) -> Result<(), CalibrateError> {
     std::fs::create_dir_all(folder)
         .map_err(|error| OutputError::File { path: folder.to_owned(), error })?;
     let figures = draw::figures(finding);
@@ -170,7 +174,7 @@ pub fn write(finding: &Finding, folder: &Path) -> Result<(), CalibrateError> {
 }
 
 /// The finding as JSON.
-pub fn json(finding: &Finding) -> String {
+pub fn json(finding: &CalibrationReport) -> String {
     serde_json::to_string_pretty(finding).expect("plain data")
 }
 

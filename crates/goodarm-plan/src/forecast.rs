@@ -80,7 +80,7 @@ pub fn good_share(job: &Job) -> f64 {
 }
 
 /// The most calls that a fixed design makes, and the most that they cost.
-pub struct Design {
+pub struct DesignCost {
     /// How many calls.
     pub call_max: u64,
     /// For how much.
@@ -89,11 +89,11 @@ pub struct Design {
 
 /// What so many calls of every kind come to: of each verifier on each answer, one of those that always say
 /// the same, and of each generator and each solver on each question.
-pub fn design(job: &Job, calls: u64) -> Design {
+pub fn design(job: &Job, calls: u64) -> DesignCost {
     let questions = job.questions.as_ref().map_or(0, |questions| questions.list.len()) as u64;
     let made = questions.saturating_mul(calls).saturating_mul(job.generators().len() as u64);
     let answers = (job.candidates.len() as u64).saturating_add(made);
-    let mut design = Design { call_max: 0, cost_max: Cost::ZERO };
+    let mut design = DesignCost { call_max: 0, cost_max: Cost::ZERO };
     let mut add = |called: &JobService, count: u64| {
         design.call_max = design.call_max.saturating_add(count);
         let picos = called.tariff.ceiling.picos().saturating_mul(u128::from(count));

@@ -1,7 +1,7 @@
 //! What a job will come to, before it is run: [`calibrate`] chooses thresholds, [`forecast`] says what a budget may
-//! buy, [`description`] says what is to be planned, and [`plan`] shows it. Nothing here prints or exits.
+//! buy, [`input`] says what is to be planned, and [`plan`] shows it. Nothing here prints or exits.
 
 pub mod calibrate;
-pub mod description;
 pub mod forecast;
+pub mod input;
 pub mod plan;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use goodarm_data::candidates::Candidates;
 use goodarm_files::toml_text;
-use goodarm_live::job::{Given, JobError, Overrides};
+use goodarm_live::job::{JobError, JobInputs, Overrides};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -45,7 +45,7 @@ impl Job {
             Err(_) => json_lines(candidates),
         });
         let lines = lines.transpose()?;
-        let mut given = Given::default();
+        let mut given = JobInputs::default();
         for (name, mailbox) in mailboxes.into_iter().flatten() {
             let name: String = name.extract()?;
             let service = mailbox.cast::<Mailbox>()?.get().service(name.clone());

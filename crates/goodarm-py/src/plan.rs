@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use goodarm_files::json_text;
-use goodarm_plan::description::{Description, Wishes};
+use goodarm_plan::input::{PlanInput, PlanOverrides};
 use goodarm_plan::plan as plan_report;
 use goodarm_sim::plan::{Plan, plan_until};
 use pyo3::exceptions::PyValueError;
@@ -44,19 +44,19 @@ pub(crate) fn start_plan(
     threshold: Option<f64>,
     recording: Option<PathBuf>,
 ) -> PyResult<PlanWork> {
-    let wishes = Wishes { budget, delta, threshold, recording };
+    let wishes = PlanOverrides { budget, delta, threshold, recording };
     PlanWork::start(move |cancelled| {
         let description = match keys {
-            None => Description::read(&path, &wishes)?,
+            None => PlanInput::read(&path, &wishes)?,
             Some(keys) => {
                 let spec = json_text::parse(keys.as_bytes())
                     .map_err(|error| Trouble::of_keys(error.reason()))?;
-                Description::new(spec, &wishes)
+                PlanInput::new(spec, &wishes)
             }
         };
         let mut notes = description.candidate_notes.clone();
         notes.extend(description.share_note.clone());
-        let spec = description.wished(&wishes)?;
+        let spec = description.with_overrides(&wishes)?;
         let plan =
             plan_until(&spec, cancelled).map_err(|error| Trouble::of("PlanError", &error))?;
         Ok(NativePlan { plan, notes })

@@ -21,11 +21,11 @@ use goodarm_record::job_file::{
 use goodarm_record::questions;
 use schemars::{JsonSchema, SchemaGenerator};
 
-use super::asked::{ANSWER_BYTES_MAX, ANSWER_FIELD, CANDIDATES_MAX, QUESTION_FIELD};
 use super::error::{self, JobError, JobProblem};
+use super::questions::{ANSWER_BYTES_MAX, ANSWER_FIELD, CANDIDATES_MAX, QUESTION_FIELD};
 use super::{
-    CriterionSpec, Given, Job, JobSpec, Origin, Overrides, QuestionSpec, Settings, VerifierSpec,
-    assemble, in_range,
+    CriterionSpec, Job, JobInputs, JobSettings, JobSpec, Origin, Overrides, QuestionSpec,
+    ServiceSpec, assemble, in_range,
 };
 use crate::pricing::Pricing;
 use crate::service::{FinalAnswers, Service};
@@ -75,7 +75,7 @@ pub(super) fn parse(
     text: String,
     overrides: &Overrides,
     kinds: &Kinds,
-    mut given: Given,
+    mut given: JobInputs,
 ) -> Result<Job, JobError> {
     let table = table_of(path, &text)?;
     let mut problems = Vec::new();
@@ -359,7 +359,7 @@ impl Builder<'_> {
         candidates: &Candidates,
         asked: Option<&QuestionSpec>,
         problems: &mut Vec<JobProblem>,
-    ) -> Vec<(usize, VerifierSpec)> {
+    ) -> Vec<(usize, ServiceSpec)> {
         let has_generator = self.file.generator.is_some() || self.file.generators.is_some();
         let makes_answers = asked.filter(|_| has_generator);
         let sample = makes_answers.map(|asked| asked.sample(candidates, &self.file.id_field));
@@ -390,7 +390,7 @@ impl Builder<'_> {
         &self,
         made: Vec<(usize, Option<ReadGenerator>)>,
         mut asked: QuestionSpec,
-        verifiers: &mut Vec<(usize, VerifierSpec)>,
+        verifiers: &mut Vec<(usize, ServiceSpec)>,
         problems: &mut Vec<JobProblem>,
     ) -> (QuestionSpec, Vec<usize>) {
         let mut places = Vec::new();
@@ -404,7 +404,7 @@ impl Builder<'_> {
             let extractor = of_solver.map(|finals| finals.extractor.clone());
             match generator(&read, setting, &asked.answer_field, extractor, &mut more) {
                 Some(spec) if read.keys.vote == Some(true) => {
-                    verifiers.push((place, VerifierSpec { proposes: true, ..spec }));
+                    verifiers.push((place, ServiceSpec { proposes: true, ..spec }));
                 }
                 Some(spec) => {
                     asked.generators.push(spec);
@@ -480,7 +480,7 @@ fn generator(
     field: &str,
     of_solver: Option<Extractor>,
     problems: &mut Vec<KeyProblem>,
-) -> Option<VerifierSpec> {
+) -> Option<ServiceSpec> {
     let GeneratorKeys { extract, pattern, pointer, vote, .. } = &read.keys;
     let threshold = read.entry.keys.threshold;
     if threshold.is_none() && *vote == Some(true) {
@@ -545,14 +545,14 @@ fn settings(
     overrides: &Overrides,
     folder: &Path,
     problems: &mut Vec<KeyProblem>,
-) -> Settings {
+) -> JobSettings {
     let written = overrides.budget.map_or_else(|| file.budget.clone(), AmountInput::Number);
     let message = || KeyProblem::new("budget", format!("{written} is not an amount above 0"));
     let budget = collect(written.budget().map_err(|_| message()), problems);
     let policy = overrides.policy.as_ref().unwrap_or(&file.policy);
     let is_replaced = overrides.policy.as_ref().is_some_and(|policy| *policy != file.policy);
     let calls_per_pair = file.calls_per_pair.filter(|_| !is_replaced);
-    Settings {
+    JobSettings {
         budget: budget.unwrap_or(Cost::ZERO),
         unit: file.unit,
         delta: file.delta,
@@ -573,8 +573,8 @@ fn service_spec(
     Setting { keys, unit, .. }: Setting<'_>,
     service: Service,
     problems: &mut Vec<KeyProblem>,
-) -> VerifierSpec {
-    let spec = VerifierSpec::new(&keys.name, service);
+) -> ServiceSpec {
+    let spec = ServiceSpec::new(&keys.name, service);
     let criteria = keys.criteria.iter().flatten();
     let criterion = |keys: &CriterionKeys| CriterionSpec {
         name: keys.name.clone(),
@@ -582,7 +582,7 @@ fn service_spec(
         scores: keys.scores,
     };
     let pricing = collect(Pricing::of_keys(keys.price, keys.metered.as_ref(), unit), problems);
-    VerifierSpec {
+    ServiceSpec {
         kind: keys.kind.clone(),
         threshold: keys.threshold,
         scores: keys.scores,

@@ -34,7 +34,7 @@ impl Run {
 }
 
 /// What is not told yet, and what was told.
-pub(super) struct News {
+pub(super) struct PendingNotices {
     /// Settled calls, for an observer that wants them.
     calls: Vec<SettledCall<'static>>,
     wants_calls: bool,
@@ -49,7 +49,7 @@ pub(super) struct News {
     pub(super) held_by: Option<HeldBy>,
 }
 
-impl News {
+impl PendingNotices {
     pub(super) fn new(service_count: usize, certified_count: usize) -> Self {
         Self {
             calls: Vec::new(),

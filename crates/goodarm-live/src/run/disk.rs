@@ -23,10 +23,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
 pub(super) struct Disk {
-    journal: Journal<Box<dyn Medium>>,
+    journal: Journal<Box<dyn SyncedStorage>>,
     /// Each asks for one sync.
     orders: UnboundedSender<()>,
-    results: UnboundedReceiver<Synced>,
+    results: UnboundedReceiver<SyncResult>,
     gathered: Batch,
     on_the_way: Option<Batch>,
     /// Calls whose intents are durable.
@@ -36,31 +36,31 @@ pub(super) struct Disk {
 }
 
 /// A sync that has ended.
-pub(super) struct Synced {
+pub(super) struct SyncResult {
     pub(super) result: io::Result<()>,
     pub(super) time: Duration,
 }
 
 /// Where journals are: files, or what a simulation has in their place.
-pub(super) trait Media {
+pub(super) trait StorageFactory {
     /// A new one, which must not be there yet.
-    fn create(&self, path: &Path) -> io::Result<Box<dyn Medium>>;
+    fn create(&self, path: &Path) -> io::Result<Box<dyn SyncedStorage>>;
 
     /// One that is there, to write behind its end.
-    fn open(&self, path: &Path) -> io::Result<Box<dyn Medium>>;
+    fn open(&self, path: &Path) -> io::Result<Box<dyn SyncedStorage>>;
 }
 
 /// What a journal is written to, with someone who waits for it to be durable.
-pub(super) trait Medium: Storage + Send + Sync {
+pub(super) trait SyncedStorage: Storage + Send + Sync {
     /// Answers each order with a sync of all that was written before it, until there are no more.
     fn serve(
         &self,
         orders: UnboundedReceiver<()>,
-        results: UnboundedSender<Synced>,
+        results: UnboundedSender<SyncResult>,
     ) -> io::Result<()>;
 }
 
-impl Storage for Box<dyn Medium> {
+impl Storage for Box<dyn SyncedStorage> {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         (**self).append(bytes)
     }
@@ -77,21 +77,21 @@ impl Storage for Box<dyn Medium> {
 /// Journals are files.
 pub(super) struct Files;
 
-impl Media for Files {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn Medium>> {
+impl StorageFactory for Files {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn SyncedStorage>> {
         Ok(Box::new(FileStorage::create(path)?))
     }
 
-    fn open(&self, path: &Path) -> io::Result<Box<dyn Medium>> {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn SyncedStorage>> {
         Ok(Box::new(FileStorage::open(path)?))
     }
 }
 
-impl Medium for FileStorage {
+impl SyncedStorage for FileStorage {
     fn serve(
         &self,
         orders: UnboundedReceiver<()>,
-        results: UnboundedSender<Synced>,
+        results: UnboundedSender<SyncResult>,
     ) -> io::Result<()> {
         let syncer = self.syncer()?;
         sync_in_thread(move || syncer.sync(), orders, results)
@@ -109,7 +109,7 @@ struct Batch {
 }
 
 impl Disk {
-    pub(super) fn new(journal: Journal<Box<dyn Medium>>) -> io::Result<Self> {
+    pub(super) fn new(journal: Journal<Box<dyn SyncedStorage>>) -> io::Result<Self> {
         let (orders, incoming) = unbounded_channel();
         let (sender, results) = unbounded_channel();
         journal.storage().serve(incoming, sender)?;
@@ -274,9 +274,9 @@ impl Disk {
         }
     }
 
-    fn arrived(&mut self, synced: Option<Synced>) -> io::Result<()> {
-        let failed = || Synced { result: Err(gone()), time: Duration::ZERO };
-        let Synced { result, time } = synced.unwrap_or_else(failed);
+    fn arrived(&mut self, synced: Option<SyncResult>) -> io::Result<()> {
+        let failed = || SyncResult { result: Err(gone()), time: Duration::ZERO };
+        let SyncResult { result, time } = synced.unwrap_or_else(failed);
         let batch = self.on_the_way.take().unwrap_or_default();
         if result.is_err() {
             // Its calls never start, and nothing is safe any more.
@@ -329,13 +329,13 @@ impl Pace {
 fn sync_in_thread(
     mut sync: impl FnMut() -> io::Result<()> + Send + 'static,
     mut orders: UnboundedReceiver<()>,
-    results: UnboundedSender<Synced>,
+    results: UnboundedSender<SyncResult>,
 ) -> io::Result<()> {
     let serve = move || {
         while let Some(()) = orders.blocking_recv() {
             let begin = Instant::now();
             let result = sync();
-            if results.send(Synced { result, time: begin.elapsed() }).is_err() {
+            if results.send(SyncResult { result, time: begin.elapsed() }).is_err() {
                 return;
             }
         }

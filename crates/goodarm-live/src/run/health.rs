@@ -16,11 +16,11 @@ use crate::run::{outcome, place_of};
 use crate::service::{Remark, Reply, Verdict};
 use crate::throttle::Throttle;
 
-/// What each service has yet to show. People are not on trial: one who cannot tell works all the same.
-pub(super) struct Health(Vec<Trial>);
+/// What each service has yet to show. People are not on trial: an answer of "cannot tell" is not a failure.
+pub(super) struct Health(Vec<ServiceHealth>);
 
 /// A service that has yet to give a score.
-struct Trial {
+struct ServiceHealth {
     /// What it has yet to give a score for: its only attribute, or some criteria, counted from 0. A
     /// generator has one, its answers.
     silent: BTreeSet<usize>,
@@ -30,7 +30,7 @@ struct Trial {
 
 impl Health {
     pub(super) fn new(job: &Job, account: &Account) -> Self {
-        let trial = |(service, called): (ServiceId, &JobService)| Trial {
+        let trial = |(service, called): (ServiceId, &JobService)| ServiceHealth {
             silent: match called.service.people() {
                 Some(_) => BTreeSet::new(),
                 None => never_scored(job, account, service),
@@ -104,7 +104,7 @@ impl Health {
     /// Whether the verifier works: whoever never gave a score, be it for one of several criteria, is not
     /// asked for long.
     pub(super) fn note(&mut self, problem: &Problem, throttle: &Throttle, call: &SettledCall<'_>) {
-        let Trial { silent, unscored } = &mut self.0[problem.service(call.target).index()];
+        let ServiceHealth { silent, unscored } = &mut self.0[problem.service(call.target).index()];
         match call.target {
             Target::Arm(_, lead) => {
                 for (criterion, attribute) in problem.members(lead).iter().enumerate() {

@@ -18,7 +18,7 @@ use crate::job::Job;
 use crate::run::Run;
 use crate::run::settle::Origin;
 
-pub(super) struct People {
+pub(super) struct HumanCalls {
     /// Of each service: whether it is people.
     are_asked: Vec<bool>,
     waiting: BTreeMap<Ticket, Waiting>,
@@ -40,7 +40,7 @@ struct Waiting {
     id: String,
 }
 
-impl People {
+impl HumanCalls {
     pub(super) fn new(job: &Job, ticket_next: Ticket) -> Self {
         let path = Folder::new(&job.settings.output).replies();
         Self {

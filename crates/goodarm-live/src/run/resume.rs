@@ -22,7 +22,7 @@ use goodarm_record::replay::{Balance, Follower, Replay, ReplayError};
 use goodarm_record::terms::RunTerms;
 
 use crate::job::Job;
-use crate::run::disk::{Files, Media, Medium};
+use crate::run::disk::{Files, StorageFactory, SyncedStorage};
 use crate::run::settle::Origin;
 use crate::run::{Run, keep_inputs, opening, place_of};
 use crate::service::Answered;
@@ -35,9 +35,9 @@ pub(super) fn is_unborn(path: &Path) -> bool {
 /// The journal of a folder, if there is one, for this process alone to write. The lock of the folder
 /// is a file that anyone can remove.
 pub(super) fn open_journal(
-    media: &dyn Media,
+    media: &dyn StorageFactory,
     folder: &Folder,
-) -> Result<Option<Box<dyn Medium>>, RunError> {
+) -> Result<Option<Box<dyn SyncedStorage>>, RunError> {
     match media.open(&folder.journal()) {
         Ok(storage) => Ok(Some(storage)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -59,7 +59,7 @@ fn open_history(path: &Path) -> Result<Option<(History, Problem)>, RunError> {
     }
 }
 
-pub(super) fn resume(media: &dyn Media, job: Arc<Job>) -> Result<Run, RunError> {
+pub(super) fn resume(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, RunError> {
     let folder = Folder::new(&job.settings.output);
     let path = folder.journal();
     let nothing = || RunError::NothingToResume(folder.path().to_owned());

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use goodarm_core::{ArmId, ArmStatus, AttributeId, Cost};
 use goodarm_data::candidates::{Candidate, Candidates};
-use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
+use goodarm_live::job::{Job, JobSettings, JobSpec, ServiceSpec};
 use goodarm_live::run::Run;
 use goodarm_live::service::{Called, Remote, Reply};
 use goodarm_live::throttle::Throttle;
@@ -56,13 +56,15 @@ fn run_script(place: &Place, scores: &[f64], model: Scores) -> (Run, Overview, V
     let text = place.read("answers.jsonl");
     let candidates = Candidates::from_lines(text.lines(), "id").expect("candidates");
     let script = Script { scores: scores.to_vec(), calls: Mutex::default() };
-    let verifier = VerifierSpec {
+    let verifier = ServiceSpec {
         threshold: Some(0.5),
         scores: Some(model),
-        ..VerifierSpec::new("swing", script)
+        ..ServiceSpec::new("swing", script)
     };
-    let settings =
-        Settings { output: place.path().join("run"), ..Settings::new(Cost::from_units(3000), 0.1) };
+    let settings = JobSettings {
+        output: place.path().join("run"),
+        ..JobSettings::new(Cost::from_units(3000), 0.1)
+    };
     let job =
         Job::new(JobSpec { settings, candidates, verifiers: vec![verifier], questions: None })
             .expect("a job");

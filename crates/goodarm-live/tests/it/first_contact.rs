@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use goodarm_core::{ArmId, StopReason};
 use goodarm_live::run::Run;
-use goodarm_live::trial::{Trial, suspicions, try_out};
+use goodarm_live::try_calls::{TryCall, suspicions, try_out};
 use goodarm_record::audit;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, NeverScored};
@@ -317,7 +317,7 @@ fn scores_off_their_scale_missing_usage_and_high_ceilings_are_noted() {
     judge.place.assert_clean();
 }
 
-fn tried(judge: &Judge, count: u32) -> (Vec<Trial>, Vec<String>) {
+fn tried(judge: &Judge, count: u32) -> (Vec<TryCall>, Vec<String>) {
     let job = judge.place.good_job();
     let arms: Vec<ArmId> = (0..count).map(ArmId).collect();
     let trials = try_out(&job, &arms, &Control::default()).expect("a runtime");
@@ -416,7 +416,7 @@ fn what_looks_wrong_before_any_call_is_named() {
         "answers.jsonl",
         "{\"id\": 1, \"question\": null, \"answer\": \"4\"}\n{\"id\": 2, \"question\": \"?\", \"answer\": \"4\"}\n",
     );
-    let texts: Vec<String> = goodarm_live::trial::suspicions(&blind.place.good_job(), &[])
+    let texts: Vec<String> = goodarm_live::try_calls::suspicions(&blind.place.good_job(), &[])
         .iter()
         .map(ToString::to_string)
         .collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_data::candidates::{Candidate, Candidates};
-use goodarm_live::job::{Given, Job, JobError, Overrides};
+use goodarm_live::job::{Job, JobError, JobInputs, Overrides};
 use goodarm_live::run::Run;
 use goodarm_live::service::{Called, Remote, Reply, Service};
 use goodarm_live::throttle::Throttle;
@@ -29,23 +29,23 @@ impl Remote for Mirror {
 const JOB: &str = "candidates = \"(in memory)\"\nbudget = 1000\ndelta = 0.1\n\
     [[verifiers]]\nname = \"mirror\"\nkind = \"python\"\nthreshold = 0.5\nscores = \"binary\"\n";
 
-fn given(verifier: &str) -> Given {
+fn given(verifier: &str) -> JobInputs {
     let text = "{\"id\":\"a\",\"good\":1}\n{\"id\":\"b\",\"good\":0}\n";
     let candidates = Candidates::from_text(text, "the frame", "id").expect("candidates");
     let mirror = Service::from(Mirror);
-    Given {
+    JobInputs {
         candidates: Some(candidates),
         verifiers: BTreeMap::from([(verifier.to_owned(), mirror)]),
     }
 }
 
-fn parse(text: &str, given: Given, output: &Path) -> Result<Job, JobError> {
+fn parse(text: &str, given: JobInputs, output: &Path) -> Result<Job, JobError> {
     let overrides = Overrides { output: Some(output.to_owned()), ..Overrides::default() };
     Job::parse_given(Path::new("(job)"), text.to_owned(), &overrides, given)
 }
 
 #[track_caller]
-fn check_refused(text: &str, given: Given, expected: &str) {
+fn check_refused(text: &str, given: JobInputs, expected: &str) {
     let error = parse(text, given, Path::new("nowhere")).err().expect("it is wrong");
     assert!(error.to_string().contains(expected), "{error}");
 }
@@ -70,7 +70,7 @@ fn candidates_and_verifiers_that_are_given_need_no_file() {
 fn what_is_given_and_not_named_is_refused_and_so_are_keys_of_other_kinds() {
     check_refused(JOB, given("miror"), "\"miror\" is given and not among them");
     check_refused(&format!("{JOB}url = \"http://a\"\n"), given("mirror"), "url: no such key");
-    check_refused(JOB, Given::default(), "goodarm.run(");
+    check_refused(JOB, JobInputs::default(), "goodarm.run(");
 }
 
 #[test]

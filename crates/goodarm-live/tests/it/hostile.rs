@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use goodarm_live::run::Run;
-use goodarm_live::trial;
+use goodarm_live::try_calls;
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
 use goodarm_record::notice::{Notice, Observer};
@@ -93,7 +93,7 @@ fn answers_beyond_a_limit_do_not_pass_and_the_check_is_not_to_blame() {
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 0);
     assert_eq!(run.account().services()[0].outcomes.score_count(), 6);
-    let trials = trial::try_out(run.job(), &[goodarm_core::ArmId(3)], &Control::default());
+    let trials = try_calls::try_out(run.job(), &[goodarm_core::ArmId(3)], &Control::default());
     let trial = &trials.expect("a trial")[0];
     assert_eq!(trial.score, Some(0.0));
     assert!(trial.reply.contains("too much work"), "{}", trial.reply);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use goodarm_core::Cost;
 use goodarm_data::candidates::{Candidate, Candidates};
-use goodarm_live::job::{Job, JobSpec, Settings, VerifierSpec};
+use goodarm_live::job::{Job, JobSettings, JobSpec, ServiceSpec};
 use goodarm_live::open_files::{self, Shortage};
 use goodarm_live::run::Run;
 use goodarm_live::service::attempt::{Attempt, attempts};
@@ -67,12 +67,12 @@ fn begin(place: &Place, concurrency: usize, gate: Gate, rate: Option<f64>) -> Ru
     let candidates = Candidates::from_lines(lines.iter().map(String::as_str), "id");
     let candidates = candidates.expect("candidates");
     let threshold = Some(0.5);
-    let gate = VerifierSpec { threshold, rate, ..VerifierSpec::new("gate", gate) };
-    let settings = Settings {
+    let gate = ServiceSpec { threshold, rate, ..ServiceSpec::new("gate", gate) };
+    let settings = JobSettings {
         concurrency,
         output: place.path().join("run"),
         // Calls in flight may cost 2 % of it.
-        ..Settings::new(Cost::from_units(100 * concurrency as u64), 0.1)
+        ..JobSettings::new(Cost::from_units(100 * concurrency as u64), 0.1)
     };
     let job = Job::new(JobSpec { settings, candidates, verifiers: vec![gate], questions: None })
         .expect("a job");
@@ -137,7 +137,7 @@ fn calls_that_wait_for_their_turn_leave_at_once_when_a_run_stops() {
 #[test]
 fn more_calls_than_one_process_can_have_are_refused() {
     let settings =
-        |concurrency| Settings { concurrency, ..Settings::new(Cost::from_units(9), 0.1) };
+        |concurrency| JobSettings { concurrency, ..JobSettings::new(Cost::from_units(9), 0.1) };
     let job = |concurrency| {
         let candidates = Candidates::from_lines([r#"{"id": 1}"#], "id").expect("one");
         let verifiers = Vec::new();

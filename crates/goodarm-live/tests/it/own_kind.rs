@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use goodarm_core::{Cost, VoidFailure};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_data::problem::{KeyProblem, ProblemKind};
-use goodarm_live::job::{self, Job, JobSpec, Overrides, Settings, VerifierSpec};
+use goodarm_live::job::{self, Job, JobSettings, JobSpec, Overrides, ServiceSpec};
 use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
 use goodarm_live::run::Run;
 use goodarm_live::service::attempt::{Attempt, attempts};
@@ -169,13 +169,15 @@ fn spec(place: &Place, identity: &str) -> JobSpec {
     let text = place.read("answers.jsonl");
     let candidates = Candidates::from_lines(text.lines(), "id").expect("candidates");
     let coin = Coin { wins: 9, stake: Cost::from_units(1), tosses: AtomicU64::new(0) };
-    let tosses = VerifierSpec {
+    let tosses = ServiceSpec {
         threshold: Some(0.5),
         identity: identity.to_owned(),
-        ..VerifierSpec::new("tosses", coin.service())
+        ..ServiceSpec::new("tosses", coin.service())
     };
-    let settings =
-        Settings { output: place.path().join("run"), ..Settings::new(Cost::from_units(1000), 0.1) };
+    let settings = JobSettings {
+        output: place.path().join("run"),
+        ..JobSettings::new(Cost::from_units(1000), 0.1)
+    };
     JobSpec { settings, candidates, verifiers: vec![tosses], questions: None }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use goodarm_live::run::Run;
-use goodarm_live::trial::{suspicions, try_out};
+use goodarm_live::try_calls::{suspicions, try_out};
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, NeverScored};
 

@@ -11,7 +11,7 @@ use goodarm_record::label_file;
 use serde_json::Value;
 
 use super::pilot::Pilot;
-use super::{CalibrateError, Request, quoted};
+use super::{CalibrateError, CalibrationRequest, quoted};
 
 /// Where labels come from.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub enum LabelSource<'a> {
 
 /// Places among the pilot's answers, and whether they are right; one that nobody could tell is not.
 pub(super) fn labels(
-    request: &Request<'_>,
+    request: &CalibrationRequest<'_>,
     pilot: &Pilot,
 ) -> Result<Vec<(usize, bool)>, CalibrateError> {
     match request.labels {
@@ -39,7 +39,7 @@ pub(super) fn labels(
 }
 
 fn of_file(
-    request: &Request<'_>,
+    request: &CalibrationRequest<'_>,
     pilot: &Pilot,
     path: &Path,
 ) -> Result<Vec<(usize, bool)>, CalibrateError> {
@@ -68,7 +68,7 @@ fn of_file(
 }
 
 fn of_fields(
-    request: &Request<'_>,
+    request: &CalibrationRequest<'_>,
     pilot: &Pilot,
     fields: [&str; 2],
 ) -> Result<Vec<(usize, bool)>, CalibrateError> {

@@ -4,24 +4,33 @@ use goodarm_core::calibration::Column;
 use goodarm_live::job::Job;
 use goodarm_sim::plan::{AnswerSpec, Purchase, Spread, plan};
 
-use super::finding::{Offer, Setting};
 use super::pilot::Pilot;
 use super::real;
+use super::report::{CalibrationData, PrecisionOption};
 use crate::forecast;
 
 /// What each of some wishes would give, and the one that was asked for.
-pub(super) fn offers(job: &Job, setting: &Setting<'_>, columns: &[Column]) -> Vec<Offer> {
+pub(super) fn offers(
+    job: &Job,
+    setting: &CalibrationData<'_>,
+    columns: &[Column],
+) -> Vec<PrecisionOption> {
     let asked = setting.goal.precision();
     let mut wishes: Vec<f64> = WISHES.to_vec();
     if wishes.iter().all(|wish| (wish - asked).abs() > SAME_WISH) {
         wishes.push(asked);
         wishes.sort_by(f64::total_cmp);
     }
-    let mut offers: Vec<Offer> = Vec::new();
+    let mut offers: Vec<PrecisionOption> = Vec::new();
     for precision in wishes {
         let Some((thresholds, kept)) = setting.kept(columns, precision) else {
-            let nothing =
-                Offer { precision, thresholds: None, kept: 0, certified: None, spent: None };
+            let nothing = PrecisionOption {
+                precision,
+                thresholds: None,
+                kept: 0,
+                certified: None,
+                spent: None,
+            };
             offers.push(nothing);
             continue;
         };
@@ -29,11 +38,11 @@ pub(super) fn offers(job: &Job, setting: &Setting<'_>, columns: &[Column]) -> Ve
         // Neighbouring wishes often lead to the same step.
         let same = offers.iter().find(|offer| offer.thresholds == thresholds).cloned();
         offers.push(match same {
-            Some(same) => Offer { precision, ..same },
+            Some(same) => PrecisionOption { precision, ..same },
             None => {
                 let bought = thresholds.as_deref().and_then(|it| bought(job, setting.pilot, it));
                 let (certified, spent) = bought.unzip();
-                Offer { precision, thresholds, kept, certified, spent }
+                PrecisionOption { precision, thresholds, kept, certified, spent }
             }
         });
     }

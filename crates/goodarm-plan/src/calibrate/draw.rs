@@ -2,12 +2,12 @@
 
 use goodarm_plot::{Axis, Figure, Look, Panel, Point, Series, SeriesKind};
 
-use super::finding::{Finding, Standing, StepFinding, VerifierFinding};
 use super::real;
+use super::report::{CalibrationReport, StepReport, StepStatus, VerifierReport};
 use goodarm_report::words::{percent, printable};
 
 /// Every figure with the name of its file.
-pub(super) fn figures(finding: &Finding) -> Vec<(&'static str, Figure)> {
+pub(super) fn figures(finding: &CalibrationReport) -> Vec<(&'static str, Figure)> {
     let mut figures = vec![("verifiers", verifiers(finding)), ("path", path(finding))];
     if finding.offers.iter().any(|offer| offer.certified.is_some()) {
         figures.push(("budget", budget(finding)));
@@ -16,7 +16,7 @@ pub(super) fn figures(finding: &Finding) -> Vec<(&'static str, Figure)> {
 }
 
 /// For each noisy verifier: which share of right and of wrong answers a threshold would let pass.
-fn verifiers(finding: &Finding) -> Figure {
+fn verifiers(finding: &CalibrationReport) -> Figure {
     let noisy = finding.verifiers.iter().filter(|verifier| !verifier.is_exact);
     let panels: Vec<Panel> = noisy.take(PANELS_MAX).map(verifier).collect();
     let columns = panels.len().min(2);
@@ -29,7 +29,7 @@ fn verifiers(finding: &Finding) -> Figure {
     .with_shared_legend()
 }
 
-fn verifier(verifier: &VerifierFinding) -> Panel {
+fn verifier(verifier: &VerifierReport) -> Panel {
     let all = || verifier.right_means.iter().chain(&verifier.wrong_means);
     let lowest = all().copied().fold(0.0, f64::min);
     let highest = all().copied().fold(1.0, f64::max);
@@ -67,12 +67,12 @@ fn passing(means: &[f64], lowest: f64, highest: f64) -> Vec<Point> {
 }
 
 /// From strict to lax: the share of right labels, and what they show.
-fn path(finding: &Finding) -> Figure {
-    let at = |step: &StepFinding, y: f64| Point::new(100.0 * step.share_kept, 100.0 * y);
-    let labelled = |step: &&StepFinding| step.right + step.wrong > 0;
-    let rate = |step: &StepFinding| real(step.right) / real(step.right + step.wrong);
+fn path(finding: &CalibrationReport) -> Figure {
+    let at = |step: &StepReport, y: f64| Point::new(100.0 * step.share_kept, 100.0 * y);
+    let labelled = |step: &&StepReport| step.right + step.wrong > 0;
+    let rate = |step: &StepReport| real(step.right) / real(step.right + step.wrong);
     let steps = || finding.steps.iter().filter(labelled);
-    let tested = |step: &&StepFinding| step.standing == Standing::Shown;
+    let tested = |step: &&StepReport| step.standing == StepStatus::Shown;
     let wanted = finding.settings.precision;
     let rates = steps().map(|step| at(step, rate(step)));
     let alone = steps().map(|step| at(step, step.shown_precision));
@@ -95,7 +95,7 @@ fn path(finding: &Finding) -> Figure {
 }
 
 /// What the budget buys, over the precision that is wanted.
-fn budget(finding: &Finding) -> Figure {
+fn budget(finding: &CalibrationReport) -> Figure {
     let offers = || finding.offers.iter().filter(|offer| offer.thresholds.is_some());
     let kept = offers().map(|offer| Point::new(100.0 * offer.precision, real(offer.kept as u64)));
     let certified = offers().filter_map(|offer| {

@@ -3,10 +3,13 @@
 use goodarm_live::job::{Job, Overrides};
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
-use super::{CalibrateError, Finding};
+use super::{CalibrateError, CalibrationReport};
 
 /// The text with the thresholds that were found, read once more to see that it is a job.
-pub(super) fn with_thresholds(job: &Job, finding: &Finding) -> Result<String, CalibrateError> {
+pub(super) fn with_thresholds(
+    job: &Job,
+    finding: &CalibrationReport,
+) -> Result<String, CalibrateError> {
     let wrong = |reason: String| CalibrateError::JobText { path: job.path.clone(), reason };
     let mut document: DocumentMut =
         job.text.parse().map_err(|error: toml_edit::TomlError| wrong(error.to_string()))?;

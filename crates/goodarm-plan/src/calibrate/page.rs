@@ -3,7 +3,7 @@
 use goodarm_plot::Figure;
 use minijinja::context;
 
-use super::finding::{Finding, Standing, StepFinding};
+use super::report::{CalibrationReport, StepReport, StepStatus};
 use super::text::{
     adds_nothing, asked, bought, call_price, caution, contradicts, moved, outcome, separates,
 };
@@ -11,7 +11,7 @@ use goodarm_report::markup::{PageTemplate, SHEET_STYLE, own};
 use goodarm_report::words::percent;
 
 /// The whole page.
-pub(super) fn page(finding: &Finding, figures: &[(&'static str, Figure)]) -> String {
+pub(super) fn page(finding: &CalibrationReport, figures: &[(&'static str, Figure)]) -> String {
     let chosen = finding.chosen;
     let verifiers = finding.verifiers.iter().map(|it| {
         context! {
@@ -65,17 +65,17 @@ pub(super) fn page(finding: &Finding, figures: &[(&'static str, Figure)]) -> Str
 }
 
 /// E itself, as far as it can be read.
-fn evidence(step: &StepFinding) -> String {
+fn evidence(step: &StepReport) -> String {
     let evidence = step.log_evidence.exp();
     if evidence >= 1e4 { format!("{evidence:.1e}") } else { format!("{evidence:.2}") }
 }
 
-const fn standing(standing: Standing) -> &'static str {
+const fn standing(standing: StepStatus) -> &'static str {
     match standing {
-        Standing::TooFewLabels => "too few labels",
-        Standing::Shown => "shown",
-        Standing::NotShown => "not shown: a search ends here",
-        Standing::NotReached => "not reached",
+        StepStatus::TooFewLabels => "too few labels",
+        StepStatus::Shown => "shown",
+        StepStatus::NotShown => "not shown: a search ends here",
+        StepStatus::NotReached => "not reached",
     }
 }
 

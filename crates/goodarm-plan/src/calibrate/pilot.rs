@@ -12,7 +12,7 @@ use goodarm_record::terms::VerifierTerms;
 use goodarm_record::view::noise::{self, Noise};
 
 use super::{CalibrateError, quoted};
-use crate::forecast::{self, Design};
+use crate::forecast::{self, DesignCost};
 use goodarm_report::words::{counted, money};
 
 /// The answers that every verifier was recorded on, and what each verifier said.
@@ -181,7 +181,7 @@ const fn range(scores: Scores) -> (f64, f64) {
 
 /// What makes a pilot, and what it may cost.
 fn no_recording(job: &Job, path: &Path) -> CalibrateError {
-    let Design { call_max, cost_max } = forecast::design(job, PILOT_CALLS);
+    let DesignCost { call_max, cost_max } = forecast::design(job, PILOT_CALLS);
     CalibrateError::NoRecording {
         job: job.path.clone(),
         path: path.to_owned(),

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::finding::{Finding, Offer, Omission, Shortfall, VerifierFinding};
 use super::quoted;
+use super::report::{
+    CalibrationReport, PrecisionOption, RedundantVerifier, Shortfall, VerifierReport,
+};
 use goodarm_report::words::{about_money, counted, number, percent, printable};
 
 /// What was found, in words.
-pub fn text(finding: &Finding) -> String {
+pub fn text(finding: &CalibrationReport) -> String {
     let mut text = format!("{}\n\n", asked(finding));
     text += &table(finding);
     let _ = writeln!(text, "\n{}", outcome(finding));
@@ -26,7 +28,7 @@ pub fn text(finding: &Finding) -> String {
 }
 
 /// What there is to go by.
-pub(super) fn asked(finding: &Finding) -> String {
+pub(super) fn asked(finding: &CalibrationReport) -> String {
     let settings = &finding.settings;
     let calls = match settings.calls {
         (fewest, most) if fewest == most => counted(most, "call"),
@@ -46,7 +48,7 @@ pub(super) fn asked(finding: &Finding) -> String {
 }
 
 /// What can be said now.
-pub(super) fn outcome(finding: &Finding) -> String {
+pub(super) fn outcome(finding: &CalibrationReport) -> String {
     let settings = &finding.settings;
     let (confidence, wanted) = (percent(1.0 - settings.delta), percent(settings.precision));
     if let Some(chosen) = finding.chosen {
@@ -99,8 +101,8 @@ fn takes(shortfall: &Shortfall, labels: usize) -> String {
 }
 
 /// That a verifier can go.
-pub(super) fn adds_nothing(finding: &Finding, omission: &Omission) -> String {
-    let Omission { verifier, price, kept_with, kept_without } = omission;
+pub(super) fn adds_nothing(finding: &CalibrationReport, omission: &RedundantVerifier) -> String {
+    let RedundantVerifier { verifier, price, kept_with, kept_without } = omission;
     format!(
         "{} adds nothing but its price, {} a call: without it {} pass, and {} with it, at the same precision. \
          A hint from the same labels, and no claim.",
@@ -112,7 +114,7 @@ pub(super) fn adds_nothing(finding: &Finding, omission: &Omission) -> String {
 }
 
 /// What these thresholds are not.
-pub(super) fn caution(finding: &Finding) -> String {
+pub(super) fn caution(finding: &CalibrationReport) -> String {
     let (fewest, most) = finding.settings.calls;
     let calls = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     format!(
@@ -122,7 +124,7 @@ pub(super) fn caution(finding: &Finding) -> String {
     )
 }
 
-fn table(finding: &Finding) -> String {
+fn table(finding: &CalibrationReport) -> String {
     let names = finding.verifiers.iter().map(|it| printable(&it.name).chars().count());
     let width = names.max().unwrap_or(0).max("verifier".len());
     let mut text = format!(
@@ -145,7 +147,7 @@ fn table(finding: &Finding) -> String {
 }
 
 /// 0.3 → 0.36.
-pub(super) fn moved(verifier: &VerifierFinding) -> String {
+pub(super) fn moved(verifier: &VerifierReport) -> String {
     let old = verifier.old_threshold;
     match (verifier.new_threshold, verifier.stays) {
         (Some(new), _) => format!("{old} → {new}"),
@@ -155,7 +157,7 @@ pub(super) fn moved(verifier: &VerifierFinding) -> String {
 }
 
 /// What a call costs on average, with three digits.
-pub(super) fn call_price(finding: &Finding, verifier: &VerifierFinding) -> String {
+pub(super) fn call_price(finding: &CalibrationReport, verifier: &VerifierReport) -> String {
     priced(finding, verifier.price)
 }
 
@@ -165,7 +167,7 @@ fn magnitude(price: f64) -> i32 {
     libm::floor(libm::log10(price)) as i32
 }
 
-fn priced(finding: &Finding, price: f64) -> String {
+fn priced(finding: &CalibrationReport, price: f64) -> String {
     if price <= PRICE_MIN {
         return "free".to_owned();
     }
@@ -173,18 +175,18 @@ fn priced(finding: &Finding, price: f64) -> String {
     about_money((price * digits).round() / digits, finding.settings.unit)
 }
 
-pub(super) fn separates(verifier: &VerifierFinding) -> String {
+pub(super) fn separates(verifier: &VerifierReport) -> String {
     verifier.auc.map_or_else(|| "–".to_owned(), |auc| format!("AUC {auc:.2}"))
 }
 
-pub(super) fn contradicts(verifier: &VerifierFinding) -> String {
+pub(super) fn contradicts(verifier: &VerifierReport) -> String {
     match (&verifier.noise, verifier.is_exact) {
         (Some(noise), false) => format!("{:.0} % of pairs", 100.0 * noise.disagreement),
         _ => "–".to_owned(),
     }
 }
 
-fn line(offer: &Offer) -> String {
+fn line(offer: &PrecisionOption) -> String {
     let wish = percent(offer.precision);
     if offer.thresholds.is_none() {
         return format!("{wish:>16}      –   not shown by these labels");
@@ -193,7 +195,7 @@ fn line(offer: &Offer) -> String {
 }
 
 /// So many, or in eight of ten sessions between these.
-pub(super) fn bought(offer: &Offer) -> String {
+pub(super) fn bought(offer: &PrecisionOption) -> String {
     offer.certified.map_or_else(
         || "cannot be simulated".to_owned(),
         |spread| format!("about {} ({} to {})", spread.median, spread.low, spread.high),

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use goodarm_live::job::{Job, Overrides};
-use goodarm_plan::calibrate::{self, Finding, LabelSource, Request};
+use goodarm_plan::calibrate::{self, CalibrationReport, CalibrationRequest, LabelSource};
 use goodarm_record::outputs;
 use goodarm_report::words::printable;
 
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
         // The parser asks for one of the two.
         (None, None) => return Err(CommandError::wrong_input("--labels or --field is needed")),
     };
-    let request = Request {
+    let request = CalibrationRequest {
         job: &job,
         recording: &recording,
         labels,
@@ -72,7 +72,7 @@ fn page(folder: &Path) -> PathBuf {
 }
 
 /// Old and new, of those that have moved.
-fn changes(finding: &Finding) -> String {
+fn changes(finding: &CalibrationReport) -> String {
     let moved = finding.verifiers.iter().filter_map(|verifier| {
         let (old, new) = (verifier.old_threshold, verifier.new_threshold?);
         Some(format!("{} {old} → {new}", printable(&verifier.name)))

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use goodarm_core::{Cost, Options, Role, ServiceId};
 use goodarm_live::job::{Job, JobService};
 use goodarm_live::run::Run;
-use goodarm_live::trial::suspicions;
-use goodarm_plan::forecast::{self, Design, Forecast};
+use goodarm_live::try_calls::suspicions;
+use goodarm_plan::forecast::{self, DesignCost, Forecast};
 use goodarm_plan::plan::cut_off;
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
@@ -263,7 +263,7 @@ fn standing(job: &Job) -> Result<String, CommandError> {
 
 /// What a recording takes.
 fn design(job: &Job, calls: u64) -> String {
-    let Design { call_max, cost_max } = forecast::design(job, calls);
+    let DesignCost { call_max, cost_max } = forecast::design(job, calls);
     let short = if cost_max > job.settings.budget {
         " That may be more than the budget: where the money ends, all have as many calls as the others, or one more."
     } else {

@@ -1,6 +1,6 @@
 //! `goodarm plan`: what a budget will buy, before a cent is spent.
 
-use goodarm_plan::description::{Description, Wishes};
+use goodarm_plan::input::{PlanInput, PlanOverrides};
 use goodarm_plan::plan as plan_report;
 use goodarm_report::plot_file;
 use goodarm_sim::plan::plan;
@@ -18,18 +18,18 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), CommandError> {
         .as_deref()
         .map_or(Ok(()), plot_file::check_name)
         .map_err(CommandError::wrong_input)?;
-    let wishes = Wishes {
+    let wishes = PlanOverrides {
         budget: arguments.budget,
         delta: arguments.delta,
         threshold: arguments.threshold,
         recording: arguments.recording.clone(),
     };
-    let description = Description::read(path, &wishes).map_err(|error| advice::forecast(&error))?;
+    let description = PlanInput::read(path, &wishes).map_err(|error| advice::forecast(&error))?;
     tell_notes(&description.candidate_notes, arguments.json);
     if let Some(note) = &description.share_note {
         terminal::say(&format!("note: {note}"));
     }
-    let spec = description.wished(&wishes).map_err(|error| advice::forecast(&error))?;
+    let spec = description.with_overrides(&wishes).map_err(|error| advice::forecast(&error))?;
     let plan = plan(&spec)
         .map_err(|error| CommandError::wrong_input(format!("{}: {error}", path.display())))?;
     if let Some(file) = &arguments.plot {

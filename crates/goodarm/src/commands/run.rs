@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::open_files;
 use goodarm_live::run::Run;
-use goodarm_live::trial::suspicions;
+use goodarm_live::try_calls::suspicions;
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use goodarm_core::{ArmId, Cost};
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::trial::{Trial, suspicions, try_out};
+use goodarm_live::try_calls::{TryCall, suspicions, try_out};
 use goodarm_record::outputs::calls::CriterionScores;
 use goodarm_report::words::{money, printable_note};
 use serde_json::json;
@@ -74,7 +74,7 @@ fn chosen(job: &Job, arguments: &TryArguments) -> Result<Vec<ArmId>, CommandErro
     ids.map(|id| subjects.arm_of(id).ok_or_else(|| unknown(id))).collect()
 }
 
-fn shown(job: &Job, trial: &Trial) -> String {
+fn shown(job: &Job, trial: &TryCall) -> String {
     let unit = job.unit();
     let mut text =
         format!("{} on {}\n", printable_note(&trial.verifier), printable_note(&trial.id));
@@ -132,7 +132,7 @@ fn shown(job: &Job, trial: &Trial) -> String {
     text
 }
 
-fn total(job: &Job, trials: &[Trial]) -> String {
+fn total(job: &Job, trials: &[TryCall]) -> String {
     let sum = trials.iter().map(|trial| trial.cost).fold(Cost::ZERO, Cost::saturating_add);
     format!(
         "These calls come to {}; they are booked nowhere, and no run knows of them.\n",

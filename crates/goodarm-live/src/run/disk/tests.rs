@@ -42,11 +42,11 @@ impl Storage for Told {
     }
 }
 
-impl Medium for Told {
+impl SyncedStorage for Told {
     fn serve(
         &self,
         orders: UnboundedReceiver<()>,
-        results: UnboundedSender<Synced>,
+        results: UnboundedSender<SyncResult>,
     ) -> io::Result<()> {
         let begin = self.begin.clone();
         let ended = self.ended.lock().expect("nobody died").take().expect("served once");
@@ -73,7 +73,7 @@ impl Slow {
         let (begin, began) = channel();
         let (end, ended) = channel();
         let told = Box::new(Told { storage, begin, ended: Mutex::new(Some(ended)) });
-        let journal = Journal::create(told as Box<dyn Medium>, &header).expect("a journal");
+        let journal = Journal::create(told as Box<dyn SyncedStorage>, &header).expect("a journal");
         Self { disk: Disk::new(journal).expect("a thread"), began, end, place }
     }
 

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use super::Killed;
 use super::chance::Chance;
 use super::plan::Fate;
-use crate::run::disk::{Media, Medium, Synced};
+use crate::run::disk::{StorageFactory, SyncResult, SyncedStorage};
 
 /// The disk, whichever process uses it.
 #[derive(Clone)]
@@ -78,8 +78,8 @@ impl SimDisk {
     }
 }
 
-impl Media for SimDisk {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn Medium>> {
+impl StorageFactory for SimDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn SyncedStorage>> {
         let file = File::options().append(true).create_new(true).open(path)?;
         let mut state = self.state();
         (state.len, state.durable_len) = (0, 0);
@@ -87,7 +87,7 @@ impl Media for SimDisk {
         Ok(Box::new(SimFile { file, disk: self.clone() }))
     }
 
-    fn open(&self, path: &Path) -> io::Result<Box<dyn Medium>> {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn SyncedStorage>> {
         let file = File::options().append(true).open(path)?;
         Ok(Box::new(SimFile { file, disk: self.clone() }))
     }
@@ -170,11 +170,11 @@ impl Storage for SimFile {
     }
 }
 
-impl Medium for SimFile {
+impl SyncedStorage for SimFile {
     fn serve(
         &self,
         mut orders: UnboundedReceiver<()>,
-        results: UnboundedSender<Synced>,
+        results: UnboundedSender<SyncResult>,
     ) -> io::Result<()> {
         let disk = self.disk.clone();
         tokio::spawn(async move {
@@ -192,7 +192,7 @@ impl Medium for SimFile {
                     }
                     result
                 };
-                if results.send(Synced { result, time }).is_err() {
+                if results.send(SyncResult { result, time }).is_err() {
                     return;
                 }
             }

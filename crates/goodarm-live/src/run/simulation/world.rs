@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 use super::chance::Chance;
 use super::plan::{ANSWERS_MAX, Asking, Fate, Life, Plan};
 use super::{Figures, Killed, person};
-use crate::job::{Job, JobSpec, QuestionSpec, Settings, VerifierSpec};
+use crate::job::{Job, JobSettings, JobSpec, QuestionSpec, ServiceSpec};
 use crate::pricing::{Meter, Pricing};
 use crate::service::attempt::{Attempt, attempts};
 use crate::service::{
@@ -105,13 +105,13 @@ impl World {
             }
         };
         let verifiers = (0..self.plan.verifiers.len()).map(|index| self.spec(index)).collect();
-        let settings = Settings {
+        let settings = JobSettings {
             output: folder.to_owned(),
             guarantee: self.plan.guarantee,
             policy: self.plan.policy.to_owned(),
             concurrency: life.concurrency,
             seed: self.plan.seed,
-            ..Settings::new(life.budget, DELTA)
+            ..JobSettings::new(life.budget, DELTA)
         };
         Arc::new(Job::new(JobSpec { settings, candidates, verifiers, questions }).expect("a job"))
     }
@@ -140,7 +140,7 @@ impl World {
         (candidates, Some(spec))
     }
 
-    fn spec(self: &Arc<Self>, index: usize) -> VerifierSpec {
+    fn spec(self: &Arc<Self>, index: usize) -> ServiceSpec {
         let nature = self.plan.nature(index);
         let pricing = if nature.is_metered && !nature.is_ours {
             let ceiling = Some(nature.ceiling);
@@ -148,13 +148,13 @@ impl World {
         } else {
             Pricing::Fixed(nature.ceiling)
         };
-        VerifierSpec {
+        ServiceSpec {
             threshold: (index < self.plan.verifiers.len()).then_some(nature.threshold),
             pricing: Some(pricing),
             rate: nature.rate,
             concurrency: nature.concurrency,
             patience: PATIENCE,
-            ..VerifierSpec::new(format!("verifier {index}"), self.service(index))
+            ..ServiceSpec::new(format!("verifier {index}"), self.service(index))
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::forecast::{self, ForecastError};
 
 /// What takes the place of what a file says.
 #[derive(Clone, Debug, Default)]
-pub struct Wishes {
+pub struct PlanOverrides {
     /// What might be spent.
     pub budget: Option<f64>,
     /// The error probability.
@@ -26,7 +26,7 @@ pub struct Wishes {
 
 /// Answers and verifiers as a file describes them.
 #[derive(Debug)]
-pub struct Description {
+pub struct PlanInput {
     spec: PlanSpec,
     is_recorded: bool,
     /// What a person should know about how a job's candidates were read.
@@ -35,9 +35,9 @@ pub struct Description {
     pub share_note: Option<String>,
 }
 
-impl Description {
+impl PlanInput {
     /// Reads a plan file, a job or a recording; which of them a file is, it says itself.
-    pub fn read(path: &Path, wishes: &Wishes) -> Result<Self, ForecastError> {
+    pub fn read(path: &Path, wishes: &PlanOverrides) -> Result<Self, ForecastError> {
         if is_recording(path) {
             let spec = forecast::of_recording(path, REPETITIONS)?;
             return Ok(Self { is_recorded: true, ..Self::new(spec, wishes) });
@@ -56,12 +56,12 @@ impl Description {
     }
 
     /// What a plan file would say.
-    pub fn new(mut spec: PlanSpec, wishes: &Wishes) -> Self {
+    pub fn new(mut spec: PlanSpec, wishes: &PlanOverrides) -> Self {
         spec.budget = wishes.budget.or(spec.budget);
         Self { spec, is_recorded: false, candidate_notes: Vec::new(), share_note: None }
     }
 
-    fn read_job(path: &Path, wishes: &Wishes) -> Result<Self, ForecastError> {
+    fn read_job(path: &Path, wishes: &PlanOverrides) -> Result<Self, ForecastError> {
         let overrides = Overrides { budget: wishes.budget, ..Overrides::default() };
         let job = Job::read(path, &overrides)?;
         let forecast = forecast::of_job(&job, REPETITIONS);
@@ -80,7 +80,7 @@ impl Description {
     }
 
     /// What is to be planned once all wishes are met; a recording is read here.
-    pub fn wished(self, wishes: &Wishes) -> Result<PlanSpec, ForecastError> {
+    pub fn with_overrides(self, wishes: &PlanOverrides) -> Result<PlanSpec, ForecastError> {
         let Self { mut spec, is_recorded, .. } = self;
         if let Some(recording) = &wishes.recording {
             spec.answers = forecast::recorded_answers(recording, &spec)?;

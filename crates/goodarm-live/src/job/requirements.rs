@@ -8,10 +8,10 @@ use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::Scores;
 use goodarm_record::terms::VoteTerms;
 
-use super::{CriterionSpec, VerifierSpec, votes};
+use super::{CriterionSpec, ServiceSpec, votes};
 
 /// One mean score that is to be reached.
-pub(super) struct Claim {
+pub(super) struct Requirement {
     pub(super) criterion: Option<String>,
     pub(super) threshold: f64,
     pub(super) scores: Scores,
@@ -20,7 +20,7 @@ pub(super) struct Claim {
 }
 
 /// All that a verifier claims; none if something is wrong with it.
-pub(super) fn of(spec: &VerifierSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Claim>> {
+pub(super) fn of(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Requirement>> {
     if !spec.criteria.is_empty() || spec.service.manifest.criteria_count > 0 {
         if spec.votes.is_some() {
             problems.push(KeyProblem::new("votes", "not together with criteria"));
@@ -32,7 +32,7 @@ pub(super) fn of(spec: &VerifierSpec, problems: &mut Vec<KeyProblem>) -> Option<
     problems.extend(claim_problem(threshold, scores));
     let Some(sizes) = &spec.votes else {
         let threshold = threshold?;
-        return Some(vec![Claim { criterion: None, threshold, scores, votes: None }]);
+        return Some(vec![Requirement { criterion: None, threshold, scores, votes: None }]);
     };
     if scores != Scores::Binary {
         let message = "a draw agrees or does not: scores = \"binary\" is needed";
@@ -43,11 +43,11 @@ pub(super) fn of(spec: &VerifierSpec, problems: &mut Vec<KeyProblem>) -> Option<
     let threshold = votes::single_draw(sizes, wanted);
     problems.extend(claim_problem(Some(threshold), scores));
     let votes = Some(VoteTerms { sizes: sizes.clone(), threshold: wanted });
-    Some(vec![Claim { criterion: None, threshold, scores, votes }])
+    Some(vec![Requirement { criterion: None, threshold, scores, votes }])
 }
 
 /// What a verifier with criteria claims; none if something is wrong with it.
-fn criteria(spec: &VerifierSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Claim>> {
+fn criteria(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Requirement>> {
     let before = problems.len();
     let mut wrong = |message: String| problems.push(KeyProblem::new("criteria", message));
     if spec.service.manifest.criteria_count != spec.criteria.len() {
@@ -77,7 +77,7 @@ fn criteria(spec: &VerifierSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<C
             wrong(format!("{name}: {}: {}", problem.key, problem.message));
         }
     }
-    let claim = |it: &CriterionSpec| Claim {
+    let claim = |it: &CriterionSpec| Requirement {
         criterion: Some(it.name.clone()),
         threshold: it.threshold,
         scores: it.scores.unwrap_or(scores),

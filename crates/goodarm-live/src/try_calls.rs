@@ -30,7 +30,7 @@ use crate::transcript::{Exchange, Transcript};
 
 /// One call that was tried.
 #[derive(Clone, Debug, Serialize)]
-pub struct Trial {
+pub struct TryCall {
     /// Which verifier or generator.
     #[serde(skip)]
     pub service: ServiceId,
@@ -74,7 +74,7 @@ pub struct Trial {
     pub is_busy: bool,
 }
 
-impl Trial {
+impl TryCall {
     /// Whether it brought a score, be it for one of several criteria.
     pub fn has_scored(&self) -> bool {
         self.score.is_some() || self.scores.is_some() || self.answer.is_some()
@@ -103,13 +103,13 @@ impl fmt::Display for Suspicion {
 /// Calls each verifier of a job once on each of these candidates, and each generator once on their
 /// questions. Where there are no candidates yet these are questions, and what is made of them is verified.
 /// In the order of the job; fewer if someone stops it.
-pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<Vec<Trial>> {
+pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<Vec<TryCall>> {
     let runtime = engine::runtime()?;
     let mut trials = runtime.block_on(try_all(job, arms, control));
     // On exit, do not wait for DNS.
     runtime.shutdown_background();
     // Those first whose answers the others get to see.
-    let stage = |trial: &Trial| {
+    let stage = |trial: &TryCall| {
         let service = job.terms.service(job.target_of(trial.service));
         (!service.is_generator, !service.answers_questions)
     };
@@ -118,7 +118,7 @@ pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<
 }
 
 /// First those who answer questions, then those who verify answers.
-async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<Trial> {
+async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<TryCall> {
     let Some(questions) = &job.questions else {
         return try_some(job, &job.candidates, arms, false, control).await;
     };
@@ -153,7 +153,7 @@ async fn try_some(
     arms: &[ArmId],
     are_questions: bool,
     control: &Control,
-) -> Vec<Trial> {
+) -> Vec<TryCall> {
     let (sender, mut receiver) = unbounded_channel();
     let mut tasks = JoinSet::new();
     for service in job.problem.services() {
@@ -169,7 +169,7 @@ async fn try_some(
             for (order, arm) in arms.into_iter().enumerate() {
                 let trial = one(&job, service, &subjects, arm, &throttle).await;
                 // No one listens any more if all was stopped.
-                drop(sender.send(Trial { order, ..trial }));
+                drop(sender.send(TryCall { order, ..trial }));
             }
         });
     }
@@ -194,7 +194,7 @@ async fn one(
     subjects: &Candidates,
     arm: ArmId,
     throttle: &Throttle,
-) -> Trial {
+) -> TryCall {
     let verifier = job.service(service);
     let candidate = subjects.get(arm);
     let attribute = verifier.lead;
@@ -243,7 +243,7 @@ async fn one(
         Outcome::Answer(_) | Outcome::Failed(_) => (None, None),
     };
     let is_generator = matches!(job.problem.role(service), Some(Role::Generator(_)));
-    Trial {
+    TryCall {
         service,
         order: 0,
         answer,
@@ -264,9 +264,9 @@ async fn one(
 }
 
 /// What looks wrong, with what these calls have shown; there may be none yet.
-pub fn suspicions(job: &Job, trials: &[Trial]) -> Vec<Suspicion> {
+pub fn suspicions(job: &Job, trials: &[TryCall]) -> Vec<Suspicion> {
     let of_service = |service: ServiceId| {
-        let own: Vec<&Trial> = trials.iter().filter(|it| it.service == service).collect();
+        let own: Vec<&TryCall> = trials.iter().filter(|it| it.service == service).collect();
         let texts = suspicions_of(job, service, &own);
         let verifier = job.service(service).name.clone();
         texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
@@ -274,7 +274,7 @@ pub fn suspicions(job: &Job, trials: &[Trial]) -> Vec<Suspicion> {
     job.problem.services().flat_map(of_service).collect()
 }
 
-fn suspicions_of(job: &Job, service: ServiceId, trials: &[&Trial]) -> Vec<String> {
+fn suspicions_of(job: &Job, service: ServiceId, trials: &[&TryCall]) -> Vec<String> {
     let verifier = job.service(service);
     let answers_questions = verifier.service.manifest.answers_questions;
     let terms = job.terms.service(job.target_of(service));
@@ -286,7 +286,7 @@ fn suspicions_of(job: &Job, service: ServiceId, trials: &[&Trial]) -> Vec<String
     let mut texts = Vec::new();
     let scores: Vec<f64> = trials.iter().filter_map(|trial| trial.score).collect();
     let silent = verifier.criteria.iter().enumerate().filter(|(index, _)| {
-        let is_silent = |trial: &&Trial| trial.criterion(*index).is_none();
+        let is_silent = |trial: &&TryCall| trial.criterion(*index).is_none();
         trials.iter().any(|trial| trial.scores.is_some()) && trials.iter().all(is_silent)
     });
     texts.extend(
@@ -331,7 +331,7 @@ fn suspicions_of(job: &Job, service: ServiceId, trials: &[&Trial]) -> Vec<String
         texts.push(text.to_owned());
     }
     texts.extend(before_any_call(job, service));
-    let paid: Vec<&Trial> =
+    let paid: Vec<&TryCall> =
         trials.iter().copied().filter(|trial| terms.metered && trial.has_scored()).collect();
     let most = paid.iter().map(|trial| trial.cost).max().unwrap_or(Cost::ZERO);
     if !paid.is_empty() && paid.iter().all(|trial| trial.cost == trial.ceiling) {

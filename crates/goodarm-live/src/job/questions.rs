@@ -10,7 +10,7 @@ use goodarm_record::job_file::GuaranteeName;
 use goodarm_record::questions::{self, Finals, MadeAnswer, Questions, Sorted, hex};
 use goodarm_record::terms::{GeneratorTerms, QuestionTerms};
 
-use super::{Job, Settings, VerifierSpec};
+use super::{Job, JobSettings, ServiceSpec};
 use crate::pricing::Extent;
 use crate::service::Service;
 
@@ -24,7 +24,7 @@ pub struct QuestionSpec {
     pub answer_field: String,
     /// Who makes answers during a run; their replies are [`goodarm_record::reply::Verdict::Answer`]. There is
     /// no threshold.
-    pub generators: Vec<VerifierSpec>,
+    pub generators: Vec<ServiceSpec>,
     /// How many answers may be made for a question, duplicates and failures among them.
     pub candidates_max: usize,
     /// The most bytes that such an answer has: what its verification may cost depends on that.
@@ -56,7 +56,7 @@ impl QuestionSpec {
     pub(super) fn nothing_to_certify(
         &self,
         candidates: &Candidates,
-        verifiers: &[VerifierSpec],
+        verifiers: &[ServiceSpec],
     ) -> Option<KeyProblem> {
         let makes = !self.generators.is_empty() || verifiers.iter().any(|it| it.proposes);
         (candidates.is_empty() && !makes).then(|| {
@@ -66,7 +66,7 @@ impl QuestionSpec {
     }
 
     /// For a recording each generator makes as many answers as others make calls.
-    pub(super) fn in_force(self, settings: &Settings) -> Self {
+    pub(super) fn in_force(self, settings: &JobSettings) -> Self {
         let calls = settings.calls_per_pair.filter(|_| !self.generators.is_empty());
         let Some(calls) = calls else { return self };
         let candidates_max = usize::try_from(calls).unwrap_or(usize::MAX);
@@ -74,7 +74,7 @@ impl QuestionSpec {
     }
 
     /// What is wrong with it.
-    pub(super) fn problems(&self, settings: &Settings) -> Vec<KeyProblem> {
+    pub(super) fn problems(&self, settings: &JobSettings) -> Vec<KeyProblem> {
         let mut problems = Vec::new();
         let is_sound = matches!(settings.guarantee, GuaranteeName::Lent | GuaranteeName::Union)
             || settings.is_recording();
@@ -146,11 +146,11 @@ impl Job {
 }
 
 /// Candidates, sorted by what they answer.
-pub(super) struct Asked {
+pub(super) struct Subjects {
     pub(super) candidates: Candidates,
     pub(super) questions: Option<Questions>,
     pub(super) finals: Finals,
-    pub(super) generators: Vec<VerifierSpec>,
+    pub(super) generators: Vec<ServiceSpec>,
     answers: Vec<(u32, u32)>,
     candidates_max: usize,
     answer_bytes_max: usize,
@@ -158,7 +158,7 @@ pub(super) struct Asked {
     sample: Option<Candidates>,
 }
 
-impl Asked {
+impl Subjects {
     /// Candidates that each stand for themselves.
     fn nothing(candidates: Candidates) -> Self {
         Self {
@@ -176,7 +176,7 @@ impl Asked {
     pub(super) fn new(
         spec: Option<QuestionSpec>,
         candidates: Candidates,
-        verifiers: &[VerifierSpec],
+        verifiers: &[ServiceSpec],
         id_field: &str,
         name: &Path,
     ) -> Result<Self, CandidatesError> {

@@ -11,28 +11,28 @@ use super::real;
 
 /// Everything that a calibration found.
 #[derive(Clone, Debug, Serialize)]
-pub struct Finding {
+pub struct CalibrationReport {
     /// What was asked, and of what.
-    pub settings: Settings,
+    pub settings: CalibrationSettings,
     /// What ln of the evidence for a step must reach: ln(1/δ), or ln(2/δ) where the search has two starts.
     pub log_evidence_needed: f64,
     /// In the job's order; a criterion is one, too.
-    pub verifiers: Vec<VerifierFinding>,
+    pub verifiers: Vec<VerifierReport>,
     /// From strict to lax.
-    pub steps: Vec<StepFinding>,
+    pub steps: Vec<StepReport>,
     /// The step that was chosen, counted from 0.
     pub chosen: Option<usize>,
     /// If none was: what it would take.
     pub shortfall: Option<Shortfall>,
     /// Verifiers that add nothing but their price.
-    pub omissions: Vec<Omission>,
+    pub omissions: Vec<RedundantVerifier>,
     /// What other wishes would give.
-    pub offers: Vec<Offer>,
+    pub offers: Vec<PrecisionOption>,
 }
 
 /// What was asked, and of what.
 #[derive(Clone, Debug, Serialize)]
-pub struct Settings {
+pub struct CalibrationSettings {
     /// The share of right answers that is wanted.
     pub precision: f64,
     /// The probability with which the claim may be wrong.
@@ -57,7 +57,7 @@ pub struct Settings {
 
 /// What was found about one verifier.
 #[derive(Clone, Debug, Serialize)]
-pub struct VerifierFinding {
+pub struct VerifierReport {
     /// As in reports.
     pub name: String,
     /// As in the job.
@@ -86,7 +86,7 @@ pub struct VerifierFinding {
 
 /// One step of the path.
 #[derive(Clone, Debug, Serialize)]
-pub struct StepFinding {
+pub struct StepReport {
     /// One for each verifier.
     pub thresholds: Vec<f64>,
     /// Answers that pass all of them.
@@ -102,13 +102,13 @@ pub struct StepFinding {
     /// So large a share is shown to be right by this step's labels alone.
     pub shown_precision: f64,
     /// What became of it.
-    pub standing: Standing,
+    pub standing: StepStatus,
 }
 
 /// What became of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum StepStatus {
     /// Too few labels were to be expected among its answers.
     TooFewLabels,
     /// The labels show that it keeps enough right answers.
@@ -134,7 +134,7 @@ pub struct Shortfall {
 
 /// A verifier without which at least as many answers pass.
 #[derive(Clone, Debug, Serialize)]
-pub struct Omission {
+pub struct RedundantVerifier {
     /// Which.
     pub verifier: String,
     /// Its price for a call.
@@ -147,7 +147,7 @@ pub struct Omission {
 
 /// What a wish would give.
 #[derive(Clone, Debug, Serialize)]
-pub struct Offer {
+pub struct PrecisionOption {
     /// The wish.
     pub precision: f64,
     /// The thresholds that would be chosen; none if the labels do not show it.
@@ -161,22 +161,22 @@ pub struct Offer {
 }
 
 /// What everything is computed from.
-pub(super) struct Setting<'a> {
+pub(super) struct CalibrationData<'a> {
     pub(super) pilot: &'a Pilot,
     pub(super) labels: &'a [(usize, bool)],
     pub(super) planned: u64,
     pub(super) goal: Goal,
 }
 
-impl Setting<'_> {
+impl CalibrationData<'_> {
     /// All but omissions and offers.
-    pub(super) fn finding(&self, path: &Path, walked: &Calibration) -> Finding {
+    pub(super) fn finding(&self, path: &Path, walked: &Calibration) -> CalibrationReport {
         let step = walked.chosen.map(|chosen| &path.steps()[chosen]);
         let verifiers = self.pilot.verifiers.iter().enumerate().map(|(place, verifier)| {
             let threshold = step.map(|step| step.thresholds[place]);
             self.verifier(verifier, threshold.filter(|_| verifier.stays.is_none()))
         });
-        let settings = Settings {
+        let settings = CalibrationSettings {
             precision: self.goal.precision(),
             delta: self.goal.delta(),
             answers: self.pilot.arms.len(),
@@ -188,7 +188,7 @@ impl Setting<'_> {
             unit: self.pilot.unit,
             budget: self.pilot.budget,
         };
-        Finding {
+        CalibrationReport {
             settings,
             log_evidence_needed: -libm::log(path.tested().delta()),
             verifiers: verifiers.collect(),
@@ -200,7 +200,7 @@ impl Setting<'_> {
         }
     }
 
-    fn verifier(&self, verifier: &PilotVerifier, new_threshold: Option<f64>) -> VerifierFinding {
+    fn verifier(&self, verifier: &PilotVerifier, new_threshold: Option<f64>) -> VerifierReport {
         let means = |wanted: bool| {
             let labels = self.labels.iter().filter(|(_, is_right)| *is_right == wanted);
             let mut means: Vec<f64> =
@@ -209,7 +209,7 @@ impl Setting<'_> {
             means
         };
         let (right_means, wrong_means) = (means(true), means(false));
-        VerifierFinding {
+        VerifierReport {
             name: verifier.name.clone(),
             old_threshold: verifier.threshold,
             new_threshold,
@@ -225,16 +225,16 @@ impl Setting<'_> {
         }
     }
 
-    fn steps(&self, path: &Path, walked: &Calibration) -> Vec<StepFinding> {
+    fn steps(&self, path: &Path, walked: &Calibration) -> Vec<StepReport> {
         let first = path.starts().first().copied().unwrap_or(usize::MAX);
         let standing = |place: usize, row: &Row| match (row.is_tested, row.is_shown) {
-            (true, true) => Standing::Shown,
-            (true, false) => Standing::NotShown,
-            (false, _) if place < first => Standing::TooFewLabels,
-            (false, _) => Standing::NotReached,
+            (true, true) => StepStatus::Shown,
+            (true, false) => StepStatus::NotShown,
+            (false, _) if place < first => StepStatus::TooFewLabels,
+            (false, _) => StepStatus::NotReached,
         };
         let steps = path.steps().iter().zip(&walked.rows).enumerate();
-        let step = steps.map(|(place, (step, row))| StepFinding {
+        let step = steps.map(|(place, (step, row))| StepReport {
             thresholds: step.thresholds.clone(),
             passing: step.passers.len(),
             share_kept: path.share_kept(place),
@@ -280,7 +280,11 @@ impl Setting<'_> {
     }
 
     /// Verifiers without which the path leads to at least as many answers.
-    pub(super) fn omissions(&self, columns: &[Column], finding: &Finding) -> Vec<Omission> {
+    pub(super) fn omissions(
+        &self,
+        columns: &[Column],
+        finding: &CalibrationReport,
+    ) -> Vec<RedundantVerifier> {
         let kept_with = finding.chosen.map_or(0, |chosen| finding.steps[chosen].passing);
         let verifiers = || self.pilot.verifiers.iter().enumerate();
         if verifiers().filter(|(_, verifier)| verifier.stays.is_none()).count() < 2 {
@@ -291,7 +295,7 @@ impl Setting<'_> {
             others.remove(place);
             let (_, kept_without) = self.kept(&others, self.goal.precision())?;
             let is_dear = verifier.stays.is_none() && verifier.price > PRICE_MIN;
-            (is_dear && kept_without >= kept_with).then(|| Omission {
+            (is_dear && kept_without >= kept_with).then(|| RedundantVerifier {
                 verifier: verifier.name.clone(),
                 price: verifier.price,
                 kept_with,
