@@ -133,6 +133,11 @@ pub fn json_lines(
     })
 }
 
+/// An error with the line at which it happened.
+pub fn at_line(line: u64, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("line {line}: {error}"))
+}
+
 /// That a line or a row is longer than may be.
 pub fn too_long() -> io::Error {
     io::Error::other(format!("longer than {} MiB", LINE_BYTES_MAX >> 20))

@@ -26,11 +26,11 @@ mod tests;
 mod tools;
 mod zip_file;
 
-pub use error::{CandidatesError, EntryUnit, Fault, FaultKind};
+pub use error::{CandidatesError, CandidatesErrorKind, EntryUnit, FaultList};
 pub use format::Format;
 
 use builder::Builder;
-use error::Faults;
+use error::FaultKind;
 use format::{FileLayout, Packing};
 use ids::Ids;
 use intake::Intake;
@@ -136,29 +136,30 @@ impl Candidates {
         format: Option<Format>,
     ) -> Result<Self, CandidatesError> {
         Self::read_by(path, format, |unit| Builder::new(path, unit, id_field))
+            .map_err(|kind| CandidatesError::new(path, kind))
     }
 
     /// The same for rows that are no candidates, such as labels: the readers of files are the same, and no ids
     /// are needed.
     pub fn read_rows(path: &Path, format: Format) -> Result<Self, CandidatesError> {
         Self::read_by(path, Some(format), |unit| Builder::new(path, unit, "").of_rows())
+            .map_err(|kind| CandidatesError::new(path, kind))
     }
 
     fn read_by<'a>(
         path: &'a Path,
         format: Option<Format>,
         builder: impl FnOnce(EntryUnit) -> Builder<'a>,
-    ) -> Result<Self, CandidatesError> {
-        let unreadable = |source| CandidatesError::Read { path: path.to_owned(), source };
+    ) -> Result<Self, CandidatesErrorKind> {
         let (layout, packing) = format::layout_of(path, format)
-            .ok_or_else(|| CandidatesError::UnknownFormat { path: path.to_owned() })?;
-        let file = File::open(path).map_err(unreadable)?;
+            .ok_or_else(|| CandidatesErrorKind::document(UNKNOWN_FORMAT))?;
+        let file = File::open(path)?;
         let unit = match layout {
             FileLayout::Lines | FileLayout::Rows(_) => EntryUnit::Line,
             FileLayout::Parquet => EntryUnit::Row,
             FileLayout::Document | FileLayout::Zip => EntryUnit::Entry,
         };
-        let length = file.metadata().map_err(unreadable)?.len();
+        let length = file.metadata()?.len();
         let bytes_max = bounds::unpacked_max(length);
         let memory_max = bounds::memory_max(length);
         let mut builder = builder(unit).at_most(bytes_max, memory_max);
@@ -177,13 +178,10 @@ impl Candidates {
         let input: Box<dyn Read> = match packing {
             Packing::None => Box::new(file),
             Packing::Gzip => Box::new(AtMost::new(MultiGzDecoder::new(file), bytes_max)),
-            Packing::Zstd => {
-                let unpacked = zstd::Decoder::new(file).map_err(unreadable)?;
-                Box::new(AtMost::new(unpacked, bytes_max))
-            }
+            Packing::Zstd => Box::new(AtMost::new(zstd::Decoder::new(file)?, bytes_max)),
         };
         let input = Box::new(BufReader::with_capacity(READ_BUFFER_LEN, input));
-        let input = without_byte_order_mark(input).map_err(unreadable)?;
+        let input = without_byte_order_mark(input)?;
         match layout {
             FileLayout::Rows(delimiter) => csv_file::read(input, delimiter, intake),
             FileLayout::Document => json_text::read_document(input, intake),
@@ -276,6 +274,7 @@ impl Candidates {
         let builder = Builder::new(Path::new(name), EntryUnit::Row, id_field);
         let intake = Intake::new(builder, Some(Format::Jsonl));
         json_text::read_lines(text.as_bytes(), intake)
+            .map_err(|kind| CandidatesError::new(Path::new(name), kind))
     }
 
     /// What a person should know about how they were read: ids that were made, entries left out.
@@ -405,18 +404,19 @@ impl Candidates {
         if wanted.is_empty() {
             return Ok(());
         }
-        let mut faults = Faults::new(&self.path, self.unit);
+        let mut faults = FaultList::new(self.unit);
         for index in 0..self.len() {
             let json = &self.json[ids::range(&self.json_ends, index)];
             let scanned = json::scan(json, "").expect("every object was checked when it was read");
             for field in wanted.iter().filter(|field| !has(json, &scanned, field)) {
-                faults.push_with(self.lines[index], || FaultKind::MissingField {
-                    field: (*field).clone(),
-                    nearest: error::nearest(field, scanned.fields.iter().map(AsRef::as_ref)),
+                faults.push_with(self.lines[index], || {
+                    let names = scanned.fields.iter().map(AsRef::as_ref);
+                    let hint = goodarm_files::did_you_mean(field, names);
+                    FaultKind::Content(format!("no field {field:?}{hint}"))
                 });
             }
         }
-        faults.into_result()
+        faults.into_result().map_err(|kind| CandidatesError::new(&self.path, kind))
     }
 
     /// Of these fields, those that some object lacks.
@@ -446,4 +446,6 @@ fn without_byte_order_mark(mut input: Box<dyn BufRead>) -> std::io::Result<Box<d
     Ok(Box::new(std::io::Cursor::new(first).chain(input)))
 }
 
+const UNKNOWN_FORMAT: &str = "the name must end in .jsonl, .ndjson, .json, .csv, .tsv, each also with \
+    .gz or .zst, or in .parquet or .eval; else say what it is with format = \"…\"";
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

@@ -7,7 +7,7 @@ use std::path::Path;
 use goodarm_core::{ArmId, Label, Problem, QuestionId};
 use goodarm_data::answer::{Extractor, same};
 use goodarm_data::candidates::text_of;
-use goodarm_data::candidates::{Candidates, CandidatesError};
+use goodarm_data::candidates::{Candidates, CandidatesError, CandidatesErrorKind};
 use goodarm_files::words::counted;
 use serde_json::{Map, Value};
 
@@ -224,8 +224,8 @@ pub fn sort(
             0 => String::new(),
             count => format!(" (and {} more)", counted(count, "candidate")),
         };
-        let (path, message) = (name.to_owned(), format!("{first}{more}"));
-        return Err(CandidatesError::Document { path, message });
+        let kind = CandidatesErrorKind::Document(format!("{first}{more}"));
+        return Err(CandidatesError::new(name, kind));
     }
     let candidates = candidates.with_fields(|arm| {
         let last = found[arm.index()].as_ref()?;
@@ -286,7 +286,8 @@ pub fn of_candidates(
                 let message = format!(
                     "line {line}: no text or whole number in the field {question_field:?}, which names its question; a file of questions is `questions = …`"
                 );
-                return Err(CandidatesError::Document { path: name.to_owned(), message });
+                let kind = CandidatesErrorKind::Document(message);
+                return Err(CandidatesError::new(name, kind));
             }
         };
         let own = candidate.fields();

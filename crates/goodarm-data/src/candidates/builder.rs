@@ -7,15 +7,15 @@ use std::path::Path;
 use goodarm_core::problem::ARMS_MAX;
 use serde_json::Value;
 
-use super::error::{CandidatesError, EntryUnit, FaultKind, Faults, nearest};
+use super::error::{CandidatesErrorKind, EntryUnit, FaultKind, FaultList, NOT_AN_OBJECT, nearest};
 use super::json::{self, Id, Scanned};
-use super::{Candidates, lookup};
+use super::{Candidates, KEY, lookup};
 use crate::bounds;
 
 pub(super) struct Builder<'a> {
     pub(super) path: &'a Path,
     pub(super) id_field: &'a str,
-    pub(super) faults: Faults,
+    pub(super) faults: FaultList,
     /// What a person should know about how the file was read.
     pub(super) notes: Vec<String>,
     /// Whether the file has no ids, so that they are made; known from the first object on.
@@ -36,11 +36,10 @@ const RESERVED_BYTES_MAX: u64 = 1 << 36;
 impl<'a> Builder<'a> {
     pub(super) fn new(path: &'a Path, unit: EntryUnit, id_field: &'a str) -> Self {
         let candidates = Candidates { unit, ..Candidates::none(path) };
-        let faults = Faults::new(path, unit);
         Self {
             path,
             id_field,
-            faults,
+            faults: FaultList::new(unit),
             notes: Vec::new(),
             makes_ids: None,
             are_rows: false,
@@ -65,7 +64,7 @@ impl<'a> Builder<'a> {
     pub(super) fn is_too_much(&mut self, line: u64, text: &[u8]) -> bool {
         let problem = bounds::too_many_values(text, self.memory_max);
         let is_too_much = problem.is_some();
-        problem.into_iter().for_each(|it| self.faults.push(line, FaultKind::TooManyValues(it)));
+        problem.into_iter().for_each(|it| self.faults.push(line, it));
         is_too_much
     }
 
@@ -83,18 +82,18 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds an object by its text.
-    pub(super) fn take(&mut self, line: u64, text: &str) -> Result<(), CandidatesError> {
+    pub(super) fn take(&mut self, line: u64, text: &str) -> Result<(), CandidatesErrorKind> {
         let scanned = match json::scan(text.trim_ascii_end(), self.id_field) {
             Ok(scanned) if scanned.is_object => scanned,
             Ok(_) => {
-                self.faults.push(line, FaultKind::NotAnObject);
+                self.faults.push(line, NOT_AN_OBJECT);
                 return Ok(());
             }
             Err(error) => {
                 if let Some(mended) = json::mended(text) {
                     return self.take(line, &mended);
                 }
-                self.faults.push_with(line, || FaultKind::broken(text, &error));
+                self.faults.push_broken(line, text, &error);
                 return Ok(());
             }
         };
@@ -113,15 +112,10 @@ impl<'a> Builder<'a> {
                 self.push(line, &id, &with_id(&json, self.id_field, &id))
             }
             Err(kind) => {
-                self.faults.push(line, kind);
+                self.faults.push_with(line, || kind);
                 Ok(())
             }
         }
-    }
-
-    /// What is wrong with the file as a whole.
-    pub(super) fn document(&self, message: impl Into<String>) -> CandidatesError {
-        CandidatesError::Document { path: self.path.to_owned(), message: message.into() }
     }
 
     /// How many there are so far.
@@ -152,18 +146,21 @@ impl<'a> Builder<'a> {
         if self.are_rows {
             return Ok(None);
         }
-        let field = self.id_field.to_owned();
+        let field = self.id_field;
+        let wrong_kind = || {
+            FaultKind::Id(format!("the id in field {field:?} is neither a text nor a whole number"))
+        };
         let nested = || -> Option<Value> {
             let fields = self.id_field.contains('.').then(|| serde_json::from_str(json).ok())??;
             lookup(&fields, self.id_field).cloned()
         };
         let found = match &scanned.id {
             Some(Id::Text(id)) => Some(Ok(Cow::from(id.as_ref()))),
-            Some(Id::Other) => Some(Err(FaultKind::IdKind { field: field.clone() })),
+            Some(Id::Other) => Some(Err(wrong_kind())),
             None => nested().map(|value| match value {
                 Value::String(text) => Ok(text.into()),
                 Value::Number(number) if !number.is_f64() => Ok(number.to_string().into()),
-                _ => Err(FaultKind::IdKind { field: field.clone() }),
+                _ => Err(wrong_kind()),
             }),
         };
         let names = || scanned.fields.iter().map(AsRef::as_ref);
@@ -173,21 +170,25 @@ impl<'a> Builder<'a> {
         match (makes_ids, found) {
             (false, Some(found)) => found.map(Some),
             (true, None) => Ok(None),
-            (true, Some(_)) => Err(FaultKind::SuddenId { field }),
-            // Of very many lines without an id only the first are shown.
-            (false, None) if self.faults.is_full() => Err(FaultKind::NoId { nearest: None, field }),
-            (false, None) => Err(FaultKind::NoId { nearest: nearest(&field, names()), field }),
+            (true, Some(_)) => Err(FaultKind::Id(format!(
+                "a field {field:?}, which the first candidate does not have: give all of them one, or none"
+            ))),
+            (false, None) => {
+                // Only the first of very many faults are shown.
+                let nearest = if self.faults.more > 0 { None } else { nearest(field, names()) };
+                Err(FaultKind::NoId(field.to_owned(), nearest))
+            }
         }
     }
 
     /// Adds an object, which must be on one line.
-    fn push(&mut self, line: u64, id: &str, json: &str) -> Result<(), CandidatesError> {
+    fn push(&mut self, line: u64, id: &str, json: &str) -> Result<(), CandidatesErrorKind> {
         if id.trim().is_empty() {
-            self.faults.push(line, FaultKind::BlankId);
+            self.faults.push_with(line, || FaultKind::Id("the id is empty".into()));
             return Ok(());
         }
         let Some(next) = self.next_arm() else {
-            return Err(CandidatesError::TooMany { path: self.path.to_owned() });
+            return Err(CandidatesErrorKind::Document(format!("more than {ARMS_MAX} candidates")));
         };
         let candidates = &mut self.candidates;
         if (candidates.json.len() + json.len()) as u64 > self.bytes_max {
@@ -196,11 +197,13 @@ impl<'a> Builder<'a> {
                 self.faults.unit,
                 self.bytes_max >> 20
             );
-            return Err(self.document(message));
+            return Err(CandidatesErrorKind::Document(message));
         }
         if let Err(first) = candidates.ids.insert(id, next) {
             let first = candidates.lines[first as usize];
-            self.faults.push_with(line, || FaultKind::DuplicateId { id: id.to_owned(), first });
+            self.faults.push_with(line, || {
+                FaultKind::Id(format!("id {id:?} already names the candidate at {first}"))
+            });
             return Ok(());
         }
         candidates.json.push_str(json);
@@ -211,8 +214,10 @@ impl<'a> Builder<'a> {
 
     /// Says which fields an object has that is about to be pushed.
     fn note_fields(&mut self, line: u64, fields: &BTreeSet<Cow<'_, str>>) {
-        if fields.contains(super::KEY) {
-            self.faults.push(line, FaultKind::TakenField);
+        if fields.contains(KEY) {
+            self.faults.push(line, format!(
+                "the field {KEY:?} is where a run writes its findings, as in certified.jsonl: take it out first, for example with jq -c 'del(.{KEY})'"
+            ));
         }
         let common = &mut self.candidates.common_fields;
         if self.candidates.lines.is_empty() {
@@ -222,12 +227,11 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<Candidates, CandidatesError> {
+    pub(super) fn finish(mut self) -> Result<Candidates, CandidatesErrorKind> {
         self.faults.into_result()?;
         let mut candidates = self.candidates;
         if candidates.is_empty() {
-            let path = self.path.to_owned();
-            return Err(CandidatesError::Empty { path, notes: self.notes });
+            return Err(CandidatesErrorKind::Empty(self.notes));
         }
         if self.makes_ids == Some(true) {
             candidates.are_ids_made = true;

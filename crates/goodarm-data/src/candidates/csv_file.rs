@@ -7,7 +7,7 @@ use csv::{ByteRecord, ReaderBuilder};
 
 use super::Candidates;
 use super::builder::Builder;
-use super::error::{CandidatesError, FaultKind, nearest};
+use super::error::{CandidatesErrorKind, NOT_UTF8, nearest};
 use super::intake::Intake;
 use super::json::push_text;
 use crate::bounds::{self, LINE_BYTES_MAX};
@@ -16,15 +16,10 @@ pub(super) fn read(
     mut input: impl BufRead,
     delimiter: u8,
     mut intake: Intake<'_>,
-) -> Result<Candidates, CandidatesError> {
-    let path = intake.builder.path;
+) -> Result<Candidates, CandidatesErrorKind> {
     let delimiter = match input.fill_buf() {
         Ok(start) if delimiter == b',' => comma_or_semicolon(start),
         _ => delimiter,
-    };
-    let unreadable = |error: csv::Error| CandidatesError::Read {
-        path: path.to_owned(),
-        source: io::Error::from(error),
     };
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
@@ -33,30 +28,31 @@ pub(super) fn read(
         .buffer_capacity(super::READ_BUFFER_LEN)
         .from_reader(Watched { input, rows: RowStarts::new(delimiter) });
     let mut record = ByteRecord::new();
-    if !reader.read_byte_record(&mut record).map_err(unreadable)? {
+    if !reader.read_byte_record(&mut record).map_err(io::Error::from)? {
         return intake.finish();
     }
     let Some(columns) = Columns::new(&record, &intake.builder)? else {
-        intake.builder.faults.push(1, FaultKind::NotUtf8);
+        intake.builder.faults.push(1, NOT_UTF8);
         return intake.finish();
     };
     reader.get_mut().rows.next_line();
     let mut json = String::new();
-    while reader.read_byte_record(&mut record).map_err(unreadable)? {
+    while reader.read_byte_record(&mut record).map_err(io::Error::from)? {
         let line = reader.get_mut().rows.next_line();
         let (found, expected) = (record.len(), columns.prefixes.len());
         if found != expected {
-            intake.builder.faults.push(line, FaultKind::ColumnCount { expected, found });
+            let message = format!("{found} columns, but the header has {expected}");
+            intake.builder.faults.push(line, message);
             continue;
         }
         json.clear();
         match columns.write(&record, &mut json) {
             Some(()) => intake.object(line, &json)?,
-            None => intake.builder.faults.push(line, FaultKind::NotUtf8),
+            None => intake.builder.faults.push(line, NOT_UTF8),
         }
     }
     if let Some(line) = reader.get_mut().rows.open_quote() {
-        intake.builder.faults.push(line, FaultKind::OpenQuote);
+        intake.builder.faults.push(line, "a quote that is opened here is never closed");
     }
     intake.finish()
 }
@@ -75,7 +71,10 @@ struct Columns {
 
 impl Columns {
     /// `None` if a name is not UTF-8.
-    fn new(header: &ByteRecord, builder: &Builder<'_>) -> Result<Option<Self>, CandidatesError> {
+    fn new(
+        header: &ByteRecord,
+        builder: &Builder<'_>,
+    ) -> Result<Option<Self>, CandidatesErrorKind> {
         let decoded = header.iter().map(|name| str::from_utf8(name).map(str::to_owned));
         let Ok(names) = decoded.collect::<Result<Vec<String>, _>>() else {
             return Ok(None);
@@ -97,11 +96,10 @@ impl Columns {
 
 impl Builder<'_> {
     /// Whether columns that have these names can hold the ids, or none at all.
-    pub(super) fn check_columns(&self, names: &[String]) -> Result<(), CandidatesError> {
+    pub(super) fn check_columns(&self, names: &[String]) -> Result<(), CandidatesErrorKind> {
         let mut seen = BTreeSet::new();
         if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
-            let (path, column) = (self.path.to_owned(), twice.clone());
-            return Err(CandidatesError::DuplicateColumn { path, column });
+            return Err(CandidatesErrorKind::Document(format!("two columns are named {twice:?}")));
         }
         let texts = || names.iter().map(String::as_str);
         let outermost = self.id_field.split_once('.').map_or(self.id_field, |(first, _)| first);
@@ -109,11 +107,8 @@ impl Builder<'_> {
         if has_ids || self.needs_no_ids(texts()) {
             return Ok(());
         }
-        Err(CandidatesError::NoIdColumn {
-            path: self.path.to_owned(),
-            column: self.id_field.to_owned(),
-            nearest: nearest(self.id_field, texts()),
-        })
+        let nearest = nearest(self.id_field, texts());
+        Err(CandidatesErrorKind::NoIdColumn(self.id_field.to_owned(), nearest))
     }
 }
 
@@ -138,16 +133,15 @@ impl<R: Read> Read for Watched<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.input.read(buffer)?;
         self.rows.see(&buffer[..length]);
-        if self.rows.row_bytes > LINE_BYTES_MAX {
-            let error = bounds::too_long();
-            let line = self.rows.ahead.back().copied().unwrap_or(self.rows.line);
-            return Err(io::Error::new(error.kind(), format!("line {line}: {error}")));
-        }
-        if self.rows.row_fields > COLUMNS_MAX {
-            let line = self.rows.ahead.back().copied().unwrap_or(self.rows.line);
-            return Err(io::Error::other(format!("line {line}: more than {COLUMNS_MAX} columns")));
-        }
-        Ok(length)
+        let error = if self.rows.row_bytes > LINE_BYTES_MAX {
+            bounds::too_long()
+        } else if self.rows.row_fields > COLUMNS_MAX {
+            io::Error::other(format!("more than {COLUMNS_MAX} columns"))
+        } else {
+            return Ok(length);
+        };
+        let line = self.rows.ahead.back().copied().unwrap_or(self.rows.line);
+        Err(bounds::at_line(line, &error))
     }
 }
 

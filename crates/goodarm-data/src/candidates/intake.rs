@@ -1,13 +1,11 @@
 //! Objects on their way in: those of other tools are turned into candidates, all others are taken as
 //! they are.
 
-use std::io;
-
 use serde_json::{Map, Value};
 
 use super::Candidates;
 use super::builder::Builder;
-use super::error::{CandidatesError, FaultKind};
+use super::error::{CandidatesErrorKind, NOT_AN_OBJECT};
 use super::format::Format;
 use super::json;
 use super::tools::{self, Tool};
@@ -33,7 +31,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Takes one JSON text in.
-    pub(super) fn object(&mut self, line: u64, text: &str) -> Result<(), CandidatesError> {
+    pub(super) fn object(&mut self, line: u64, text: &str) -> Result<(), CandidatesErrorKind> {
         if self.builder.is_too_much(line, text.as_bytes()) {
             return Ok(());
         }
@@ -46,13 +44,13 @@ impl<'a> Intake<'a> {
             Writer::Tool(_) => match serde_json::from_str::<Value>(text) {
                 Ok(Value::Object(fields)) => self.entry(line, fields),
                 Ok(_) => {
-                    self.builder.faults.push(line, FaultKind::NotAnObject);
+                    self.builder.faults.push(line, NOT_AN_OBJECT);
                     Ok(())
                 }
                 Err(error) => match json::mended(text) {
                     Some(mended) => self.object(line, &mended),
                     None => {
-                        self.builder.faults.push_with(line, || FaultKind::broken(text, &error));
+                        self.builder.faults.push_broken(line, text, &error);
                         Ok(())
                     }
                 },
@@ -65,7 +63,7 @@ impl<'a> Intake<'a> {
         &mut self,
         line: u64,
         fields: Map<String, Value>,
-    ) -> Result<(), CandidatesError> {
+    ) -> Result<(), CandidatesErrorKind> {
         if self.writer.is_none() {
             self.writer = self.format.map(|format| Writer::Tool(Tool::new(format)));
         }
@@ -81,37 +79,27 @@ impl<'a> Intake<'a> {
                     }
                 }
                 Err(lacks) => {
-                    let format = tool.format.name();
-                    self.builder.faults.push(place, FaultKind::NotOfTool { format, lacks });
+                    let message = format!(
+                        "not an entry of format {:?}: no {lacks}; format = \"jsonl\" or \"json\" takes the objects as they are",
+                        tool.format.name()
+                    );
+                    self.builder.faults.push(place, message);
                 }
             }
         }
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Result<Candidates, CandidatesError> {
+    pub(super) fn finish(mut self) -> Result<Candidates, CandidatesErrorKind> {
         if let Some(Writer::Tool(tool)) = &self.writer {
             self.builder.notes.push(tool.note(self.builder.path, self.builder.len()));
         }
         if let (Some((field, count)), 1) = (self.wrapped.take(), self.builder.len()) {
-            return Err(self.document(format!(
+            return Err(CandidatesErrorKind::Document(format!(
                 "one object whose field `{field}` is a list of {count} objects: if these are the candidates, give them alone (jq '.{field}'), or if all of it is one candidate, say so by format = \"json\" or \"jsonl\""
             )));
         }
         self.builder.finish()
-    }
-
-    pub(super) fn unreadable(&self, source: io::Error) -> CandidatesError {
-        CandidatesError::Read { path: self.builder.path.to_owned(), source }
-    }
-
-    /// The same with the line at which it happened.
-    pub(super) fn unreadable_at(&self, line: u64, source: &io::Error) -> CandidatesError {
-        self.unreadable(io::Error::new(source.kind(), format!("line {line}: {source}")))
-    }
-
-    pub(super) fn document(&self, message: impl Into<String>) -> CandidatesError {
-        self.builder.document(message)
     }
 
     fn writer_of(&mut self, text: &str) -> Writer {

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use serde::de::IgnoredAny;
 
 use super::Candidates;
-use super::error::{CandidatesError, EntryUnit, FaultKind};
+use super::error::{CandidatesErrorKind, EntryUnit, NOT_UTF8, without_place};
 use super::intake::Intake;
 use super::json;
 use crate::bounds;
@@ -14,13 +14,13 @@ use crate::bounds;
 pub(super) fn read_lines(
     mut input: impl BufRead,
     mut intake: Intake<'_>,
-) -> Result<Candidates, CandidatesError> {
+) -> Result<Candidates, CandidatesErrorKind> {
     let mut buffer = Vec::new();
     for line in 1.. {
         match bounds::read_line(&mut input, &mut buffer) {
             Ok(true) => {}
             Ok(false) => break,
-            Err(error) => return Err(intake.unreadable_at(line, &error)),
+            Err(error) => return Err(bounds::at_line(line, &error).into()),
         }
         // Someone has given an array this name.
         if line == 1 && buffer.trim_ascii_start().starts_with(b"[") {
@@ -30,7 +30,7 @@ pub(super) fn read_lines(
         match std::str::from_utf8(&buffer) {
             Ok(text) if text.trim_ascii().is_empty() => {}
             Ok(text) => intake.object(line, text)?,
-            Err(_) => intake.builder.faults.push(line, FaultKind::NotUtf8),
+            Err(_) => intake.builder.faults.push(line, NOT_UTF8),
         }
     }
     intake.finish()
@@ -40,14 +40,14 @@ pub(super) fn read_lines(
 pub(super) fn read_document(
     input: impl Read,
     mut intake: Intake<'_>,
-) -> Result<Candidates, CandidatesError> {
+) -> Result<Candidates, CandidatesErrorKind> {
     let mut bytes = Vec::new();
-    let read = input.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| intake.unreadable(error))?;
+    input.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
-        return Err(intake.document("longer than 4 GiB: give it as .jsonl, an object on each line"));
+        let message = "longer than 4 GiB: give it as .jsonl, an object on each line";
+        return Err(CandidatesErrorKind::document(message));
     }
-    let text = String::from_utf8(bytes).map_err(|_| intake.document("not UTF-8"))?;
+    let text = String::from_utf8(bytes).map_err(|_| CandidatesErrorKind::document(NOT_UTF8))?;
     let text = json::without_nan(&text);
     intake.builder.set_unit(EntryUnit::Entry);
     let mut rest = text.trim_ascii_start();
@@ -61,7 +61,7 @@ pub(super) fn read_document(
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
         match values.next() {
             Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(intake.document(place(&text, rest, &error))),
+            Some(Err(error)) => return Err(broken(&text, rest, &error)),
             None => break,
         }
         let (value, behind) = rest.split_at(values.byte_offset());
@@ -71,28 +71,29 @@ pub(super) fn read_document(
             match rest.strip_prefix(',') {
                 Some(next) => rest = next.trim_ascii_start(),
                 None if rest.starts_with(']') => {}
-                None => return Err(intake.document(ended(&text, rest))),
+                None => return Err(not_continued(&text, rest)),
             }
         }
     }
     if is_array && rest.strip_prefix(']').is_none_or(|end| !end.trim_ascii().is_empty()) {
-        return Err(intake.document(ended(&text, rest)));
+        return Err(not_continued(&text, rest));
     }
     intake.finish()
 }
 
 /// Where in the whole text the parser stopped, and why.
-fn place(text: &str, rest: &str, error: &serde_json::Error) -> String {
-    let before = &text[..text.len() - rest.len()];
-    let line = before.matches('\n').count() + error.line();
-    let message = error.to_string();
-    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words);
-    format!("line {line}: broken JSON: {message}")
+fn broken(text: &str, rest: &str, error: &serde_json::Error) -> CandidatesErrorKind {
+    broken_at(text, rest, error.line(), &without_place(error))
 }
 
-fn ended(text: &str, rest: &str) -> String {
-    let line = 1 + text[..text.len() - rest.len()].matches('\n').count();
-    format!("line {line}: broken JSON: the array does not go on with `,` or end with `]`")
+fn not_continued(text: &str, rest: &str) -> CandidatesErrorKind {
+    broken_at(text, rest, 1, "the array does not continue with `,` or end with `]`")
+}
+
+/// An error on a line of the rest, counted from 1.
+fn broken_at(text: &str, rest: &str, line: usize, message: &str) -> CandidatesErrorKind {
+    let line = text[..text.len() - rest.len()].matches('\n').count() + line;
+    CandidatesErrorKind::Document(format!("line {line}: broken JSON: {message}"))
 }
 
 /// A document is held in memory as a whole.

@@ -3,27 +3,26 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::path::Path;
 
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, List, Map, Row};
 
 use super::Candidates;
-use super::error::CandidatesError;
+use super::error::CandidatesErrorKind;
 use super::intake::Intake;
 use super::json::push_text;
 use crate::panics::caught;
 
-pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, CandidatesError> {
+pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, CandidatesErrorKind> {
     let path = intake.builder.path;
-    let reader = trusting(path, || SerializedFileReader::new(file))?;
+    let reader = trusting(|| SerializedFileReader::new(file))?;
     let schema = reader.metadata().file_metadata().schema();
     let names: Vec<String> =
         schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
     intake.builder.check_columns(&names)?;
     let mut writer = Writer::default();
-    let mut rows = trusting(path, || reader.get_row_iter(None))?;
+    let mut rows = trusting(|| reader.get_row_iter(None))?;
     let mut next = |writer: &mut Writer| {
         writer.json.clear();
         let row = rows.next().transpose()?;
@@ -31,7 +30,7 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
         Ok(row.is_some())
     };
     let mut number = 0;
-    while trusting(path, || next(&mut writer))? {
+    while trusting(|| next(&mut writer))? {
         number += 1;
         intake.object(number, &writer.json)?;
     }
@@ -45,16 +44,13 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
 
 /// What the Parquet library makes of the file. It panics at some that are damaged, and is not used again
 /// then.
-fn trusting<T>(
-    path: &Path,
-    work: impl FnOnce() -> Result<T, ParquetError>,
-) -> Result<T, CandidatesError> {
+fn trusting<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, CandidatesErrorKind> {
     let message = match caught(work) {
         Ok(Ok(done)) => return Ok(done),
         Ok(Err(error)) => understandable(&error.to_string()),
         Err(panic) => format!("the reader gave up on it: {}", understandable(&panic)),
     };
-    Err(CandidatesError::Parquet { path: path.to_owned(), message })
+    Err(CandidatesErrorKind::Document(format!("broken or unsupported Parquet: {message}")))
 }
 
 /// Rows as JSON.

@@ -7,15 +7,15 @@ use serde_json::{Map, Value};
 use zip::ZipArchive;
 
 use super::Candidates;
-use super::error::{CandidatesError, FaultKind};
+use super::error::CandidatesErrorKind;
 use super::intake::Intake;
 use super::json;
 
-pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, CandidatesError> {
-    let broken = |intake: &Intake<'_>, error: &dyn std::fmt::Display| {
-        intake.document(format!("not an .eval file of inspect_ai: {error}"))
+pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, CandidatesErrorKind> {
+    let broken = |error: &dyn std::fmt::Display| {
+        CandidatesErrorKind::Document(format!("not an .eval file of inspect_ai: {error}"))
     };
-    let mut archive = ZipArchive::new(file).map_err(|error| broken(&intake, &error))?;
+    let mut archive = ZipArchive::new(file).map_err(|error| broken(&error))?;
     let names = archive.file_names().enumerate();
     let names: Vec<(usize, String)> =
         names.filter_map(|(index, name)| Some((index, name.ok()?.into_owned()))).collect();
@@ -26,13 +26,13 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
     for (index, name) in heading.into_iter().chain(samples) {
         let limit = ENTRY_BYTES_MAX.min(bytes_left);
         let mut bytes = Vec::new();
-        let entry = archive.by_index(*index).map_err(|error| broken(&intake, &error))?;
+        let entry = archive.by_index(*index).map_err(|error| broken(&error))?;
         // An archive may claim less than it holds.
         let read = entry.take(limit + 1).read_to_end(&mut bytes);
-        read.map_err(|error| broken(&intake, &format!("{name}: {error}")))?;
+        read.map_err(|error| broken(&format!("{name}: {error}")))?;
         if bytes.len() as u64 > limit {
             let limit = limit >> 20;
-            return Err(broken(&intake, &format!("{name} unpacks to more than {limit} MiB")));
+            return Err(broken(&format!("{name} unpacks to more than {limit} MiB")));
         }
         bytes_left -= bytes.len() as u64;
         number += u64::from(is_sample(name));
@@ -42,9 +42,7 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
         let text = String::from_utf8_lossy(&bytes);
         match serde_json::from_str::<Map<String, Value>>(&json::without_nan(&text)) {
             Ok(fields) => intake.entry(number, fields)?,
-            Err(error) => {
-                intake.builder.faults.push_with(number, || FaultKind::broken(&text, &error));
-            }
+            Err(error) => intake.builder.faults.push_broken(number, &text, &error),
         }
     }
     intake.finish()

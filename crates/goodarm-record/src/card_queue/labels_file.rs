@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use goodarm_data::candidates::{Candidates, CandidatesError, Format};
+use goodarm_data::candidates::{Candidates, CandidatesErrorKind, Format};
 use goodarm_files::{PROBLEMS_MAX, did_you_mean};
 use serde_json::{Map, Value};
 
@@ -48,9 +48,9 @@ pub fn take(
 ) -> Result<Imported, LabelsFileError> {
     let at = |problem: &str| LabelsFileError::File(format!("{}: {problem}", path.display()));
     let format = Format::of_table(path).ok_or_else(|| at(UNKNOWN_FORMAT))?;
-    let rows = Candidates::read_rows(path, format).map_err(|error| match error {
-        CandidatesError::Empty { .. } => at("there are no labels in it"),
-        error => LabelsFileError::File(error.to_string()),
+    let rows = Candidates::read_rows(path, format).map_err(|error| match error.kind {
+        CandidatesErrorKind::Empty(_) => at("there are no labels in it"),
+        _ => LabelsFileError::File(error.to_string()),
     })?;
     let mut checked = Checked { labeller, people: BTreeMap::new(), imported: Imported::default() };
     let mut faults = Vec::new();

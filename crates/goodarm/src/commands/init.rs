@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-use goodarm_data::candidates::{Candidate, Candidates, CandidatesError, Fault, FaultKind, Format};
+use goodarm_data::candidates::{Candidate, Candidates, CandidatesError, Format};
 use goodarm_report::words::counted;
 
 use crate::cli::InitArguments;
@@ -85,7 +85,7 @@ fn read(arguments: &InitArguments) -> Result<(String, Candidates), CommandError>
         match found {
             Ok(found) if found.1.are_ids_made() => without_ids = Some(found),
             Ok(found) => return Ok(found),
-            Err(error) if is_about_ids(&error) => {
+            Err(error) if error.is_about_ids() => {
                 first_error.get_or_insert(error);
             }
             // Another field would not help.
@@ -107,35 +107,10 @@ fn has_field(candidates: &Candidates, field: &str) -> bool {
     first.is_some_and(|first| first.fields().keys().any(|name| name.eq_ignore_ascii_case(field)))
 }
 
-fn is_about_ids(error: &CandidatesError) -> bool {
-    let is_id = |fault: &Fault| {
-        matches!(
-            fault.kind,
-            FaultKind::NoId { .. }
-                | FaultKind::IdKind { .. }
-                | FaultKind::BlankId
-                | FaultKind::DuplicateId { .. }
-                | FaultKind::SuddenId { .. }
-        )
-    };
-    match error {
-        CandidatesError::NoIdColumn { .. } => true,
-        CandidatesError::Faults { faults, .. } => faults.iter().all(is_id),
-        _ => false,
-    }
-}
-
 /// The field that is the wanted one but for the case of its letters, or that is called like an id.
 fn meant(field: &str, error: &CandidatesError) -> Option<String> {
-    let nearest = match error {
-        CandidatesError::NoIdColumn { nearest, .. } => nearest,
-        CandidatesError::Faults { faults, .. } => match &faults.first()?.kind {
-            FaultKind::NoId { nearest, .. } => nearest,
-            _ => return None,
-        },
-        _ => return None,
-    };
-    nearest.clone().filter(|nearest| field == ID_FIELDS[0] || nearest.eq_ignore_ascii_case(field))
+    let is_meant = |nearest: &&str| field == ID_FIELDS[0] || nearest.eq_ignore_ascii_case(field);
+    error.nearest_id_field().filter(is_meant).map(str::to_owned)
 }
 
 /// What the job says about its candidates.

@@ -160,9 +160,10 @@ fn required_fields_are_checked_in_every_line() {
     candidates.require_fields(&names(&["id", "note"])).unwrap();
     candidates.require_fields(&names(&[])).unwrap();
     let error = candidates.require_fields(&names(&["answer", "question"])).unwrap_err();
-    let CandidatesError::Faults { faults, more: 0, .. } = &error else { panic!("{error}") };
+    let CandidatesErrorKind::Faults(list) = &error.kind else { panic!("{error}") };
+    assert_eq!(list.more, 0);
     let found: Vec<String> =
-        faults.iter().map(|fault| format!("{}: {}", fault.line, fault.kind)).collect();
+        list.faults.iter().map(|fault| format!("{}: {}", fault.line, fault.kind)).collect();
     assert_eq!(
         found,
         [
