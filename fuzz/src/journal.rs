@@ -5,7 +5,9 @@ use std::io;
 use goodarm_core::Books;
 use goodarm_record::account::Account;
 use goodarm_record::history::{History, HistoryError};
-use goodarm_record::journal::{Journal, OpenError, Opened, Reader, Record, Storage, Tail};
+use goodarm_record::journal::{
+    Journal, JournalEnd, OpenError, OpenedJournal, Reader, Record, Storage,
+};
 
 use crate::place;
 
@@ -65,11 +67,11 @@ fn go_through(path: &std::path::Path) -> Result<(), HistoryError> {
 struct Read {
     header: goodarm_record::journal::Header,
     records: Vec<Record<'static>>,
-    tail: Tail,
+    tail: JournalEnd,
 }
 
 fn read_all(bytes: &[u8]) -> Result<Option<Read>, OpenError> {
-    let Opened::Begun(mut reader) = Reader::open(bytes, bytes.len() as u64)? else {
+    let OpenedJournal::Begun(mut reader) = Reader::open(bytes, bytes.len() as u64)? else {
         return Ok(None);
     };
     let mut records = Vec::new();

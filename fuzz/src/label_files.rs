@@ -1,7 +1,9 @@
 //! Files of labels, as people and other tools write them.
 
 use goodarm_record::card_queue::labels_file::{self, LabelsFileError};
-use goodarm_record::card_queue::{Card, CardQueue, CardQueueError, Place, Said, Standing, Wanted};
+use goodarm_record::card_queue::{
+    Card, CardQueue, CardQueueError, CardReply, CardStatus, QueueProgress, ReplyForm,
+};
 
 use crate::place;
 
@@ -26,19 +28,19 @@ pub(crate) fn read(name: &str, bytes: &[u8]) {
 /// Cards of each kind, in an order that is fixed, for whoever comes.
 #[derive(Default)]
 struct ThreeCards {
-    said: Vec<(String, Said)>,
+    said: Vec<(String, CardReply)>,
 }
 
 impl ThreeCards {
     /// The next card and those behind it.
-    fn rest(&self) -> impl Iterator<Item = (&'static str, Wanted)> {
+    fn rest(&self) -> impl Iterator<Item = (&'static str, ReplyForm)> {
         CARDS.into_iter().skip(self.said.len())
     }
 }
 
 impl CardQueue for ThreeCards {
     fn upcoming(&mut self, _: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
-        let card = |(id, wanted): (&str, Wanted)| Card {
+        let card = |(id, wanted): (&str, ReplyForm)| Card {
             key: id.to_owned(),
             id: id.to_owned(),
             asks: String::new(),
@@ -49,10 +51,10 @@ impl CardQueue for ThreeCards {
         Ok(self.rest().take(most).map(card).collect())
     }
 
-    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, CardQueueError> {
-        let place = |(index, (id, wanted)): (usize, (&str, Wanted))| {
+    fn statuses(&mut self, labeller: &str) -> Result<Vec<CardStatus>, CardQueueError> {
+        let place = |(index, (id, wanted)): (usize, (&str, ReplyForm))| {
             let said = self.said.get(index).filter(|(by, _)| by == labeller);
-            Place {
+            CardStatus {
                 key: id.to_owned(),
                 id: id.to_owned(),
                 wanted,
@@ -63,7 +65,11 @@ impl CardQueue for ThreeCards {
         Ok(CARDS.into_iter().enumerate().map(place).collect())
     }
 
-    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError> {
+    fn submit_all(
+        &mut self,
+        labeller: &str,
+        said: Vec<(String, CardReply)>,
+    ) -> Result<(), CardQueueError> {
         let next: Vec<&str> = self.rest().map(|(id, _)| id).collect();
         for (place, (key, _)) in said.iter().enumerate() {
             if next.get(place) != Some(&key.as_str()) {
@@ -79,13 +85,13 @@ impl CardQueue for ThreeCards {
         Ok(None)
     }
 
-    fn standing(&mut self) -> Result<Standing, CardQueueError> {
-        Ok(Standing::default())
+    fn progress(&mut self) -> Result<QueueProgress, CardQueueError> {
+        Ok(QueueProgress::default())
     }
 }
 
-const CARDS: [(&str, Wanted); 3] = [
-    ("a", Wanted::Verdict),
-    ("-b", Wanted::Score { lowest: 0.0, highest: 5.0 }),
-    ("c", Wanted::Answer),
+const CARDS: [(&str, ReplyForm); 3] = [
+    ("a", ReplyForm::Verdict),
+    ("-b", ReplyForm::Score { lowest: 0.0, highest: 5.0 }),
+    ("c", ReplyForm::Answer),
 ];

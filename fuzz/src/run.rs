@@ -7,7 +7,7 @@ use goodarm_live::job::{Job, Overrides};
 use goodarm_live::run::Run;
 use goodarm_record::audit;
 use goodarm_record::control::Control;
-use goodarm_record::journal::{self, Opened};
+use goodarm_record::journal::{self, OpenedJournal};
 
 use crate::job::{ANSWERS, POOL, QUESTIONS, RECORDING};
 use crate::journal::{Link, framed};
@@ -49,7 +49,9 @@ fn begun(job: &str) -> (Vec<u8>, Link) {
     let job = Job::read(&job_path(job), &overrides).expect("a job of ours");
     drop(Run::begin(Arc::new(job)).expect("a new run"));
     let path = folder.join("journal");
-    let Ok(Opened::Begun(reader)) = journal::open(&path) else { panic!("a journal of ours") };
+    let Ok(OpenedJournal::Begun(reader)) = journal::open(&path) else {
+        panic!("a journal of ours")
+    };
     let tail = reader.finish().expect("a journal of ours");
     let bytes = fs::read(path).expect("a journal of ours");
     (bytes, Link { sequence: tail.next_sequence, crc: tail.crc })

@@ -20,8 +20,8 @@ use goodarm_data::problem::{KeyProblem, ProblemKind, collect};
 use goodarm_files::Draws;
 use goodarm_record::fingerprint::{self, Fingerprint};
 use goodarm_record::job_file::{ExpectFile, GuaranteeName, Scores, Unit};
-use goodarm_record::questions::{Finals, Questions};
-use goodarm_record::terms::{CriterionTerms, GeneratorTerms, RunTerms, Solves, VerifierTerms};
+use goodarm_record::questions::{FinalAnswers, RunQuestions};
+use goodarm_record::terms::{CriterionTerms, GeneratorTerms, RunTerms, SolverTerms, VerifierTerms};
 use serde::Serialize;
 
 pub use self::error::{JobError, JobProblem};
@@ -32,7 +32,9 @@ use self::requirements::{Requirement, criterion_name};
 pub use self::schema::schema;
 use crate::pricing::{Pricing, Tariff};
 use crate::secrets::{Redactor, Secrets};
-use crate::service::{Answer, Answered, Place, Remark, Reply, Service, Usage, Verdict, Work};
+use crate::service::{
+    AnswerReply, Answered, Place, Reply, Service, ServiceWarning, Usage, Verdict, Work,
+};
 use crate::services::Kinds;
 use crate::throttle::{Limits, Throttle};
 use crate::transcript::Exchange;
@@ -50,9 +52,9 @@ pub struct Job {
     /// What the job calls the candidates.
     pub candidates_name: String,
     /// What the candidates answer; none if each stands for itself.
-    pub questions: Option<Arc<Questions>>,
+    pub questions: Option<Arc<RunQuestions>>,
     /// The final answers of the candidates.
-    pub(crate) finals: Finals,
+    pub(crate) finals: FinalAnswers,
     /// By [`ServiceId`]: the verifiers, in the job's order, then the generators.
     services: Vec<JobService>,
     verifier_count: usize,
@@ -106,9 +108,9 @@ impl JobService {
     }
 
     /// What a person should know about it.
-    pub(crate) fn remark(&self) -> Option<Remark> {
-        let remark = self.service.remark()?;
-        Some(Remark { text: self.redactor.remove(remark.text), ..remark })
+    pub(crate) fn warning(&self) -> Option<ServiceWarning> {
+        let warning = self.service.warning()?;
+        Some(ServiceWarning { text: self.redactor.remove(warning.text), ..warning })
     }
 
     /// What a call would send, for people.
@@ -134,7 +136,7 @@ impl JobService {
             }
             Verdict::Exhausted(reason) => Verdict::Exhausted(self.redactor.remove(reason)),
             Verdict::Answer(answer) => {
-                let Answer { text, last } = *answer;
+                let AnswerReply { text, last } = *answer;
                 Verdict::answer(self.redactor.remove(text), self.redactor.remove(last))
             }
             Verdict::Scores(scores) => {
@@ -767,7 +769,9 @@ impl Ready {
                 metered: tariff.is_metered(),
                 mean_over: Some(manifest.mean_over),
                 votes: votes.clone(),
-                solves: manifest.answers_questions.then_some(Solves { proposes: self.proposes }),
+                solves: manifest
+                    .answers_questions
+                    .then_some(SolverTerms { proposes: self.proposes }),
                 people: service.people().cloned(),
                 criterion: criterion.as_ref().map(|it| CriterionTerms {
                     verifier: name.clone(),

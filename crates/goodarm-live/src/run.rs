@@ -28,9 +28,9 @@ use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::finish::{self, Recovery};
 use goodarm_record::folder::Folder;
 use goodarm_record::journal::{FolderLock, Header, Journal, Storage as _, VERSION};
-use goodarm_record::outputs::{self, OutputError, Standing};
+use goodarm_record::outputs::{self, OutputError, RunState};
 use goodarm_record::replay::Balance;
-use goodarm_record::roster::Roster;
+use goodarm_record::subjects::Subjects;
 use goodarm_record::view::Overview;
 use tokio::runtime::Runtime;
 
@@ -49,7 +49,7 @@ pub struct Run {
     session: Session,
     account: Account,
     /// The job's answers, and those that were made for its questions.
-    roster: Roster,
+    subjects: Subjects,
     disk: Disk,
     engine: Engine,
     /// Of our own calls that take long and are not started yet.
@@ -122,7 +122,7 @@ impl Run {
 
     fn assemble(
         job: Arc<Job>,
-        Balance { books: session, account, roster }: Balance<Session>,
+        Balance { books: session, account, subjects }: Balance<Session>,
         journal: Journal<Box<dyn SyncedStorage>>,
         ticket_next: Ticket,
         lock: FolderLock,
@@ -139,7 +139,7 @@ impl Run {
             news: PendingNotices::new(account.services().len(), session.certified().len()),
             people: HumanCalls::new(&job, ticket_next),
             works: BTreeMap::new(),
-            roster: roster.expect("a run has its answers"),
+            subjects: subjects.expect("a run has its answers"),
             health,
             job,
             session,
@@ -174,13 +174,13 @@ impl Run {
 
     /// The answers: the job's, and behind them those that were made for its questions.
     pub const fn candidates(&self) -> &Arc<Candidates> {
-        &self.roster.candidates
+        &self.subjects.candidates
     }
 
     /// The object of an answer that was made during the run.
     pub fn made(&self, arm: ArmId) -> Option<&str> {
         let is_made = arm.index() >= self.job.candidates.len();
-        is_made.then(|| self.roster.candidates.json(arm))
+        is_made.then(|| self.subjects.candidates.json(arm))
     }
 
     /// What was counted since the run began, in whatever process.
@@ -197,17 +197,17 @@ impl Run {
     /// nobody knows how much of its journal is durable, and a summary must not have seen more.
     pub fn write_outputs(&self, ending: &Ending) -> Result<Overview, OutputError> {
         let folder = Folder::new(&self.job.settings.output);
-        finish::write(&self.standing(&folder), ending)
+        finish::write(&self.state(&folder), ending)
     }
 
     /// What its files are made from; `folder` is its own.
-    pub fn standing<'a>(&'a self, folder: &'a Folder) -> Standing<'a> {
-        Standing {
+    pub fn state<'a>(&'a self, folder: &'a Folder) -> RunState<'a> {
+        RunState {
             folder,
             terms: &self.job.terms,
             books: self.session.books(),
             account: &self.account,
-            candidates: &self.roster.candidates,
+            candidates: &self.subjects.candidates,
             questions: self.job.questions.as_deref(),
         }
     }
@@ -255,9 +255,9 @@ fn opening(job: &Job, problem: Problem) -> Balance<Session> {
     let mut session = Session::with_options(problem, policy, options)
         .expect("the default share of money in flight makes sense");
     people::tell_who_is_slow(&mut session, &job.terms);
-    let roster =
-        Roster::new(Arc::clone(&job.candidates), job.questions.clone(), job.finals.clone());
-    Balance::opening(session).with(Some(roster))
+    let subjects =
+        Subjects::new(Arc::clone(&job.candidates), job.questions.clone(), job.finals.clone());
+    Balance::opening(session).with(Some(subjects))
 }
 
 fn header(job: &Job) -> Header {

@@ -15,10 +15,10 @@ use goodarm_core::{ArmId, AttributeId, CountedFailure};
 use goodarm_data::answer::Extractor;
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_files::Draws;
-use goodarm_record::card_queue::{Said, Wanted};
+use goodarm_record::card_queue::{CardReply, ReplyForm};
 use goodarm_record::fingerprint::Fingerprint;
 use goodarm_record::job_file::{Scores, Unit};
-use goodarm_record::people::{Asker, verdict};
+use goodarm_record::people::{CardRenderer, verdict};
 use goodarm_record::terms::PeopleTerms;
 use tokio::sync::Semaphore;
 
@@ -26,7 +26,9 @@ use self::attempt::{Attempt, attempts};
 use crate::pricing::{Extent, Pricing};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
-pub use goodarm_record::reply::{Answer, MeanOver, REPLY_BYTES_MAX, Remark, Reply, Usage, Verdict};
+pub use goodarm_record::reply::{
+    AnswerReply, MeanOver, REPLY_BYTES_MAX, Reply, ServiceWarning, Usage, Verdict,
+};
 
 /// A verifier, a generator or a solver.
 pub struct Service {
@@ -55,7 +57,7 @@ pub struct Manifest {
     pub files_per_request: usize,
     /// How many criteria each reply has a score for, by [`Verdict::Scores`]; 0 if a reply is one score.
     pub criteria_count: usize,
-    /// Whether it is asked a question and answers it, by [`Verdict::Answer`]: then it is called with
+    /// Whether it is asked a question and answers it, by [`Verdict::AnswerReply`]: then it is called with
     /// questions in the place of candidates, and each reply is about all answers to one.
     pub answers_questions: bool,
     /// What its mean score is the mean of.
@@ -203,7 +205,7 @@ pub trait Remote: Send + Sync {
     }
 
     /// Something that a person should know, such as signs of a cache; kept with the next call.
-    fn remark(&self) -> Option<Remark> {
+    fn warning(&self) -> Option<ServiceWarning> {
         None
     }
 }
@@ -255,15 +257,15 @@ impl Place<'_> {
 #[derive(Debug)]
 pub struct Deferred {
     terms: PeopleTerms,
-    wanted: Wanted,
-    asker: Asker,
+    wanted: ReplyForm,
+    asker: CardRenderer,
 }
 
 impl Deferred {
     /// People who are asked on these terms for this.
-    pub fn new(terms: PeopleTerms, wanted: Wanted) -> Self {
+    pub fn new(terms: PeopleTerms, wanted: ReplyForm) -> Self {
         // The job may call the field of ids otherwise; this is for a preview.
-        let asker = Asker::new(&terms, wanted, "id");
+        let asker = CardRenderer::new(&terms, wanted, "id");
         Self { terms, wanted, asker }
     }
 
@@ -273,7 +275,7 @@ impl Deferred {
     }
 
     /// What a person's words mean.
-    fn interpret(&self, said: &Said) -> Verdict {
+    fn interpret(&self, said: &CardReply) -> Verdict {
         verdict(self.wanted, self.terms.answer_bytes_max, said)
     }
 }
@@ -343,9 +345,9 @@ impl Service {
     }
 
     /// Something that a person should know.
-    pub fn remark(&self) -> Option<Remark> {
+    pub fn warning(&self) -> Option<ServiceWarning> {
         match &self.reach {
-            Reach::Remote(remote) => remote.remark(),
+            Reach::Remote(remote) => remote.warning(),
             Reach::Local(_) | Reach::Deferred(_) => None,
         }
     }
@@ -368,7 +370,7 @@ impl Service {
     }
 
     /// What somebody's words mean; `None` if nobody is asked.
-    pub fn interpret(&self, said: &Said) -> Option<Verdict> {
+    pub fn interpret(&self, said: &CardReply) -> Option<Verdict> {
         let Reach::Deferred(people) = &self.reach else { return None };
         let (verdict, text) = (people.interpret(said), String::new());
         Some(self.read(Reply { verdict, usage: Usage::default(), text }).verdict)

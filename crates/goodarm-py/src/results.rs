@@ -11,12 +11,12 @@ use goodarm_core::Cost;
 use goodarm_data::candidates::KEY;
 use goodarm_data::table::TableColumn;
 use goodarm_record::audit;
-use goodarm_record::card_queue::{Card, CardQueue as _, CardQueueError, Said};
+use goodarm_record::card_queue::{Card, CardQueue as _, CardQueueError, CardReply};
 use goodarm_record::folder::Folder;
-use goodarm_record::labels::{ClaimQueue, Terms};
+use goodarm_record::labels::{ClaimQueue, ClaimTerms};
 use goodarm_record::outputs::calls::CallLine;
-use goodarm_record::replay::{Replay, ReplayError};
-use goodarm_record::roster::Roster;
+use goodarm_record::replay::{JournalError, Replay};
+use goodarm_record::subjects::Subjects;
 use goodarm_report::{Report, publish_claim};
 use pyo3::exceptions::{PyFileNotFoundError, PyValueError};
 use pyo3::prelude::*;
@@ -79,7 +79,7 @@ impl Results {
     /// Every call that came back, in the order of the answers.
     fn calls(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| self.read_calls()).map_err(|error| match error {
-            ReplayError::History { error, .. } => raised("HistoryError", &error),
+            JournalError::History { error, .. } => raised("HistoryError", &error),
             error => raised("HistoryError", &error),
         })
     }
@@ -99,7 +99,7 @@ impl Results {
     /// The next cards for this person, as JSON.
     fn cards(&self, py: Python<'_>, by: &str, most: usize) -> PyResult<String> {
         py.detach(|| {
-            let mut queue = self.queue(&Terms::default())?;
+            let mut queue = self.queue(&ClaimTerms::default())?;
             let cards = queue.upcoming(by, most).map_err(|error| raised("DeckError", &error))?;
             Ok(serde_json::to_string(&cards).expect("plain data with text keys"))
         })
@@ -115,7 +115,7 @@ impl Results {
     ) -> PyResult<usize> {
         let (delta, rule, labels) = terms;
         let rule = rule.map(|rule| rule.parse()).transpose().map_err(PyValueError::new_err)?;
-        let terms = Terms { delta, rule, labels_per_card: labels, wanted: None };
+        let terms = ClaimTerms { delta, rule, labels_per_card: labels, wanted: None };
         py.detach(|| self.take_labels(by, said, &terms))
     }
 
@@ -140,7 +140,7 @@ impl Results {
         Report::read(&self.path, None).map_err(|error| raised("ReportError", &error))
     }
 
-    fn queue(&self, terms: &Terms) -> PyResult<ClaimQueue> {
+    fn queue(&self, terms: &ClaimTerms) -> PyResult<ClaimQueue> {
         let queue = ClaimQueue::open(&Folder::new(&self.path), terms);
         queue.map_err(|error| raised("LabelError", &error))
     }
@@ -150,18 +150,18 @@ impl Results {
         &self,
         by: &str,
         said: Vec<(Option<String>, Option<bool>)>,
-        terms: &Terms,
+        terms: &ClaimTerms,
     ) -> PyResult<usize> {
         let wrong = |error: CardQueueError| raised("DeckError", &error);
         let mut queue = self.queue(terms)?;
         let cards = queue.upcoming(by, said.len()).map_err(wrong)?;
         let verdict = |said: Option<bool>| match said {
-            Some(true) => Said::Right,
-            Some(false) => Said::Wrong,
-            None => Said::Skip,
+            Some(true) => CardReply::Right,
+            Some(false) => CardReply::Wrong,
+            None => CardReply::Skip,
         };
-        let labels: Vec<(String, Said)> = if said.iter().any(|(id, _)| id.is_some()) {
-            let by_id: HashMap<String, Said> =
+        let labels: Vec<(String, CardReply)> = if said.iter().any(|(id, _)| id.is_some()) {
+            let by_id: HashMap<String, CardReply> =
                 said.into_iter().filter_map(|(id, said)| Some((id?, verdict(said)))).collect();
             if let Some(id) = by_id.keys().filter(|id| !queue.is_about(id)).min() {
                 return Err(wrong(CardQueueError::Unknown(id.clone())));
@@ -176,21 +176,22 @@ impl Results {
             cards.into_iter().map(|card| card.key).zip(said).collect()
         };
         let count = labels.len();
-        queue.say_all(by, labels).map_err(wrong)?;
+        queue.submit_all(by, labels).map_err(wrong)?;
         drop(queue);
         publish_claim(&Folder::new(&self.path)).map_err(|error| raised("ReportError", &error))?;
         Ok(count)
     }
 
-    fn read_calls(&self) -> Result<Table, ReplayError> {
+    fn read_calls(&self) -> Result<Table, JournalError> {
         let folder = Folder::new(&self.path);
         let mut replay = Replay::open(&folder.journal())?;
         let terms = replay.history.terms.clone();
-        let roster = Roster::read(&folder, &terms, None).ok();
+        let subjects = Subjects::read(&folder, &terms, None).ok();
         let mut columns = Columns::new();
         while let Some(entry) = replay.step()? {
-            let id = |arm| roster.as_ref().map_or("", |roster| roster.id(arm));
-            let question = |about| roster.as_ref().map_or("", |roster| roster.question_id(about));
+            let id = |arm| subjects.as_ref().map_or("", |subjects| subjects.id(arm));
+            let question =
+                |about| subjects.as_ref().map_or("", |subjects| subjects.question_id(about));
             if let Some(line) = CallLine::new(&entry, id, question, &terms) {
                 columns.push(&line);
             }

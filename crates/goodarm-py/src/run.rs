@@ -175,7 +175,7 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended
     let mut listener = Listener(Arc::clone(shared));
     let ending = run.drive(control, &mut listener).map_err(failed)?;
     let folder = Folder::new(&run.job().settings.output);
-    let finished = finish_run(&run.standing(&folder), &ending);
+    let finished = finish_run(&run.state(&folder), &ending);
     let finished = finished.map_err(|error| raised("OutputError", &error))?;
     if let PageOutcome::Failed(error) = finished.page {
         shared.state().notices.push(("warning", format!("no report: {error}")));

@@ -9,13 +9,13 @@ use goodarm_core::{
     VoidFailure,
 };
 
-use crate::history::{Entry, SettledCall};
-use crate::reply::Remark;
+use crate::history::{JournalEntry, SettledCall};
+use crate::reply::ServiceWarning;
 
 /// The totals of a run, call by call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
-    /// Calls, bills and remarks of each service: verifiers, then generators.
+    /// Calls, bills and warnings of each service: verifiers, then generators.
     services: Vec<ServiceTotals>,
     /// What calls have brought for each attribute: each criterion of a verifier is one.
     attributes: Vec<OutcomeTotals>,
@@ -60,7 +60,7 @@ pub struct ServiceTotals {
     /// Calls with a score that were paid at the ceiling.
     pub scored_at_ceiling_count: u64,
     /// What was remarked about it, each once.
-    pub remarks: Vec<Remark>,
+    pub warnings: Vec<ServiceWarning>,
     latency_sum: f64,
     latencies: Latencies,
 }
@@ -79,7 +79,7 @@ impl Account {
     }
 
     /// One more entry, which the books know of already.
-    pub fn take(&mut self, books: &Books, entry: &Entry<'_>) {
+    pub fn take(&mut self, books: &Books, entry: &JournalEntry<'_>) {
         if let Some(call) = &entry.call {
             self.take_call(books, call);
         }
@@ -207,10 +207,10 @@ impl ServiceTotals {
     fn pay(&mut self, call: &SettledCall<'_>, ceiling: Cost) {
         self.spent = self.spent.saturating_add(call.cost);
         self.latency_sum += call.note.latency.as_secs_f64();
-        if let Some(remark) = &call.note.remark
-            && !self.remarks.contains(remark)
+        if let Some(warning) = &call.note.warning
+            && !self.warnings.contains(warning)
         {
-            self.remarks.push(remark.clone());
+            self.warnings.push(warning.clone());
         }
         let is_failed = call.outcome.is_failed();
         self.scored_at_ceiling_count += u64::from(!is_failed && call.cost == ceiling);

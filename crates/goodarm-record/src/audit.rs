@@ -18,25 +18,25 @@ use goodarm_core::{Books, Cost, Event, Ticket};
 use goodarm_files::PROBLEMS_MAX;
 use goodarm_files::words::{amount, counted, money, were};
 
-use crate::audit::call_file::{CallFile, Next, Place};
-use crate::audit::labels::Labelled;
+use crate::audit::call_file::{CallFile, CallPosition, Next};
+use crate::audit::labels::AuditedLabels;
 use crate::changes;
 use crate::claims::order::CertifiedAt;
 use crate::folder::Folder;
-use crate::history::{Entry, History, SettledCall};
+use crate::history::{History, JournalEntry, SettledCall};
 use crate::outputs::calls::CallLine;
-use crate::replay::{Balance, Follower, Replay, ReplayError};
-use crate::roster::Roster;
+use crate::replay::{Balance, Follower, JournalError, Replay};
+use crate::subjects::Subjects;
 use crate::terms::RunTerms;
 use crate::view::Overview;
 
 /// What an audit found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct AuditReport {
     /// What was looked at, and found to be right.
     pub checked: Vec<String>,
     /// What is wrong: the first twenty.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<AuditProblem>,
     /// How many problems there are in all.
     pub problem_count: usize,
     /// What a reader should know about the run, right as its books may be.
@@ -51,7 +51,7 @@ pub struct Report {
 /// Something that is wrong with a run's folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
-pub struct Problem {
+pub struct AuditProblem {
     /// What it is about.
     pub area: Area,
     /// What is wrong, and where.
@@ -84,7 +84,7 @@ pub enum Area {
     Labels,
 }
 
-impl Report {
+impl AuditReport {
     /// Whether everything is there, and right.
     pub const fn is_clean(&self) -> bool {
         self.problem_count == 0 && self.unfinished.is_none()
@@ -93,7 +93,7 @@ impl Report {
     fn problem(&mut self, area: Area, text: impl fmt::Display) {
         self.problem_count += 1;
         if self.problems.len() < PROBLEMS_MAX {
-            self.problems.push(Problem { area, text: text.to_string() });
+            self.problems.push(AuditProblem { area, text: text.to_string() });
         }
     }
 
@@ -106,22 +106,22 @@ impl Report {
 }
 
 /// Audits a run's folder. What cannot be read is a problem, too.
-pub fn audit(path: &Path) -> Report {
+pub fn audit(path: &Path) -> AuditReport {
     let folder = Folder::new(path);
-    let mut report = Report::default();
-    if let Err(Problem { area, text }) = audit_folder(&folder, &mut report) {
+    let mut report = AuditReport::default();
+    if let Err(AuditProblem { area, text }) = audit_folder(&folder, &mut report) {
         report.problem(area, text);
     }
     report
 }
 
-fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
+fn audit_folder(folder: &Folder, report: &mut AuditReport) -> Result<(), AuditProblem> {
     let replay = Replay::open(&folder.journal())?;
     let mut auditor = Auditor::new(folder, &replay)?;
     check_journal(folder)?;
     report.unfinished = unfinished(folder)?;
     let is_finished = report.unfinished.is_none();
-    let labelled = Labelled::read(folder, report);
+    let labelled = AuditedLabels::read(folder, report);
     auditor.certified_at = labelled.beginnings();
     let history = auditor.go_through(replay, folder, report)?;
     if is_finished {
@@ -140,7 +140,7 @@ fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
     if is_finished {
         match labelled.claim_of_summary(folder, books.certified().len(), report) {
             Ok(claim) => overview.claim = claim,
-            Err(Problem { area, text }) => report.problem(area, text),
+            Err(AuditProblem { area, text }) => report.problem(area, text),
         }
         made::compare_summary(folder, &history.header().version, &mut overview, books, report);
         made::compare_page(folder, &mark, report);
@@ -151,7 +151,7 @@ fn audit_folder(folder: &Folder, report: &mut Report) -> Result<(), Problem> {
 }
 
 /// With an older journal than the one of the results, or with another, nothing adds up.
-fn check_journal(folder: &Folder) -> Result<(), Problem> {
+fn check_journal(folder: &Folder) -> Result<(), AuditProblem> {
     let Err(older) = folder.check_seen() else { return Ok(()) };
     // What is damaged is not older.
     let journal = folder.journal();
@@ -162,7 +162,7 @@ fn check_journal(folder: &Folder) -> Result<(), Problem> {
 
 /// Whether the journal has gone on since the results were written, or they never were: the summary is the
 /// last of them.
-fn unfinished(folder: &Folder) -> Result<Option<String>, Problem> {
+fn unfinished(folder: &Folder) -> Result<Option<String>, AuditProblem> {
     let journal = folder.journal();
     let what = match folder.seen() {
         None if folder.summary().exists() => return Ok(None),
@@ -179,25 +179,25 @@ fn unfinished(folder: &Folder) -> Result<Option<String>, Problem> {
     Ok(Some(format!("{what}: unless a process is at it, resuming the run writes them")))
 }
 
-fn unreadable(journal: &Path, error: &dyn fmt::Display) -> Problem {
+fn unreadable(journal: &Path, error: &dyn fmt::Display) -> AuditProblem {
     problem(Area::Journal, format!("{}: {error}", journal.display()))
 }
 
-fn problem(area: Area, text: impl fmt::Display) -> Problem {
-    Problem { area, text: text.to_string() }
+fn problem(area: Area, text: impl fmt::Display) -> AuditProblem {
+    AuditProblem { area, text: text.to_string() }
 }
 
-impl From<ReplayError<Self>> for Problem {
-    fn from(error: ReplayError<Self>) -> Self {
+impl From<JournalError<Self>> for AuditProblem {
+    fn from(error: JournalError<Self>) -> Self {
         match error {
-            ReplayError::Mismatch { error, .. } => error,
+            JournalError::Mismatch { error, .. } => error,
             unreadable => problem(Area::Journal, unreadable),
         }
     }
 }
 
-impl From<ReplayError> for Problem {
-    fn from(error: ReplayError) -> Self {
+impl From<JournalError> for AuditProblem {
+    fn from(error: JournalError) -> Self {
         problem(Area::Journal, error)
     }
 }
@@ -207,7 +207,7 @@ struct Auditor {
     terms: RunTerms,
     balance: Balance,
     /// As the journal has them, whatever is written of its calls.
-    roster: Roster,
+    subjects: Subjects,
     /// How many of them the journal knows of by now.
     candidate_count: usize,
     loan_count: u64,
@@ -218,15 +218,15 @@ struct Auditor {
 }
 
 impl Auditor {
-    fn new(folder: &Folder, replay: &Replay<()>) -> Result<Self, Problem> {
+    fn new(folder: &Folder, replay: &Replay<()>) -> Result<Self, AuditProblem> {
         let problem = replay.problem()?;
-        let roster = findings::roster(folder, &replay.history)?;
+        let subjects = findings::subjects(folder, &replay.history)?;
         let balance = Balance::opening(Books::new(problem));
         Ok(Self {
             terms: replay.history.terms.clone(),
             candidate_count: balance.account.began_with,
             balance,
-            roster,
+            subjects,
             loan_count: 0,
             certified_at: CertifiedAt::default(),
             missing: None,
@@ -238,13 +238,13 @@ impl Auditor {
         &mut self,
         replay: Replay<()>,
         folder: &Folder,
-        report: &mut Report,
-    ) -> Result<History, Problem> {
+        report: &mut AuditReport,
+    ) -> Result<History, AuditProblem> {
         let has_calls = folder.calls().exists();
         let calls = (report.unfinished.is_none() || has_calls).then(|| CallFile::open(folder));
         let calls = calls.transpose().map_err(in_calls)?;
         let before = report.problem_count;
-        let people = replies::People::open(folder, &self.terms, report);
+        let people = replies::ReplyAudit::open(folder, &self.terms, report);
         let comparison = Comparison { auditor: self, calls, people, folder, report };
         let mut replay = replay.followed_by(comparison);
         while replay.step()?.is_some() {
@@ -265,8 +265,8 @@ impl Auditor {
         history: &History,
         calls: &mut Option<CallFile>,
         before: usize,
-        report: &mut Report,
-    ) -> Result<(), Problem> {
+        report: &mut AuditReport,
+    ) -> Result<(), AuditProblem> {
         let Balance { books, account, .. } = &self.balance;
         if let Some((first, count)) = self.missing {
             return Err(problem(
@@ -282,8 +282,8 @@ impl Auditor {
         if let Some((place, _)) = next_call(calls)? {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
-        report.checked.push(findings::who(&self.roster, books, account));
-        if let Some(ticket) = self.roster.mislabelled {
+        report.checked.push(findings::who(&self.subjects, books, account));
+        if let Some(ticket) = self.subjects.mislabelled {
             let text = format!(
                 "call {}: its answer has the number of another one, and counts for that",
                 ticket.0
@@ -339,19 +339,19 @@ impl Auditor {
 struct Comparison<'a> {
     auditor: &'a mut Auditor,
     calls: Option<CallFile>,
-    people: Option<replies::People>,
+    people: Option<replies::ReplyAudit>,
     folder: &'a Folder,
-    report: &'a mut Report,
+    report: &'a mut AuditReport,
 }
 
 impl Follower for Comparison<'_> {
-    type Refusal = Problem;
+    type Refusal = AuditProblem;
 
-    fn follow(&mut self, entry: &Entry<'_>) -> Result<(), Problem> {
+    fn follow(&mut self, entry: &JournalEntry<'_>) -> Result<(), AuditProblem> {
         let event = self.written(entry)?;
         let Self { auditor, calls, people, folder, report } = self;
         let is_finished = report.unfinished.is_none();
-        let Auditor { terms, balance, roster, candidate_count, loan_count, missing, .. } =
+        let Auditor { terms, balance, subjects, candidate_count, loan_count, missing, .. } =
             &mut **auditor;
         if let Some(text) = entry.call.as_ref().and_then(|call| wrong_price(terms, call)) {
             let place = calls.as_ref().filter(|_| is_finished).map(CallFile::place);
@@ -359,7 +359,7 @@ impl Follower for Comparison<'_> {
             report.problem(Area::Ledger, format!("{place}: {text}"));
         }
         if let (Some(people), Some(call)) = (people, &entry.call) {
-            people.check(call, terms, roster, report);
+            people.check(call, terms, subjects, report);
         }
         // Behind the first call that is missing, nothing adds up any more.
         let event = event.filter(|_| missing.is_none());
@@ -371,7 +371,7 @@ impl Follower for Comparison<'_> {
             *candidate_count += count as usize;
         }
         if let Some(fingerprint) = &entry.candidates {
-            findings::check(folder, &roster.candidates, *candidate_count, fingerprint)?;
+            findings::check(folder, &subjects.candidates, *candidate_count, fingerprint)?;
         }
         if let Some(Ok(())) = taken {
             *loan_count += u64::from(entry.loan.is_some() && entry.call.is_none());
@@ -384,9 +384,9 @@ impl Follower for Comparison<'_> {
 
 impl Comparison<'_> {
     /// What the books are told: of a call what its file says. `None` if that is nothing.
-    fn written(&mut self, entry: &Entry<'_>) -> Result<Option<Event>, Problem> {
-        let Auditor { roster, terms, missing, .. } = &mut *self.auditor;
-        let (id, question) = (|arm| roster.id(arm), |question| roster.question_id(question));
+    fn written(&mut self, entry: &JournalEntry<'_>) -> Result<Option<Event>, AuditProblem> {
+        let Auditor { subjects, terms, missing, .. } = &mut *self.auditor;
+        let (id, question) = (|arm| subjects.id(arm), |question| subjects.question_id(question));
         let Some(expected) = CallLine::new(entry, id, question, terms) else {
             return Ok(Some(entry.event.clone()));
         };
@@ -402,7 +402,7 @@ impl Comparison<'_> {
 }
 
 /// The next call of a file that may not be there.
-fn next_call(calls: &mut Option<CallFile>) -> Result<Option<Next<'_>>, Problem> {
+fn next_call(calls: &mut Option<CallFile>) -> Result<Option<Next<'_>>, AuditProblem> {
     calls.as_mut().map_or(Ok(None), |calls| calls.next_call().map_err(in_calls))
 }
 
@@ -410,8 +410,8 @@ fn next_call(calls: &mut Option<CallFile>) -> Result<Option<Next<'_>>, Problem> 
 fn compare_call(
     written: Result<CallLine<'_>, String>,
     expected: &CallLine<'_>,
-    at: Place,
-    report: &mut Report,
+    at: CallPosition,
+    report: &mut AuditReport,
 ) -> Option<Event> {
     let line = match written {
         Ok(line) => line,
@@ -431,7 +431,7 @@ fn compare_call(
     outcome.map(|outcome| Event::Settled { ticket, outcome, cost })
 }
 
-fn in_calls(text: String) -> Problem {
+fn in_calls(text: String) -> AuditProblem {
     problem(Area::Calls, text)
 }
 
@@ -456,7 +456,7 @@ fn difference(line: &CallLine<'_>, expected: &CallLine<'_>) -> String {
 }
 
 /// The copy of the job must be the one that the journal began with, as far as certificates go.
-fn compare_job(folder: &Folder, terms: &RunTerms, report: &mut Report) {
+fn compare_job(folder: &Folder, terms: &RunTerms, report: &mut AuditReport) {
     let before = report.problem_count;
     match std::fs::read_to_string(folder.job()) {
         Err(error) => report.problem(Area::Job, format!("{}: {error}", folder.job().display())),

@@ -20,7 +20,7 @@ pub struct Card {
     /// What is asked, in a sentence.
     pub asks: String,
     /// What may be said.
-    pub wanted: Wanted,
+    pub wanted: ReplyForm,
     /// What there is to see: the answer's fields, in order.
     pub fields: Vec<Field>,
     /// What the verifiers say, for whoever has said what they think; shown before, it would lead.
@@ -39,7 +39,7 @@ pub struct Field {
 /// What may be said about a card, beside that one cannot tell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Wanted {
+pub enum ReplyForm {
     /// Right or wrong.
     Verdict,
     /// A score between two numbers.
@@ -56,7 +56,7 @@ pub enum Wanted {
 /// What a person says about a card.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Said {
+pub enum CardReply {
     /// The answer is right.
     Right,
     /// It is wrong.
@@ -71,22 +71,22 @@ pub enum Said {
 
 /// A card's place in its queue, and what one person has said about it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct CardStatus {
     /// The card's key.
     pub key: String,
     /// The id of the answer or the question.
     pub id: String,
     /// What may be said.
-    pub wanted: Wanted,
+    pub wanted: ReplyForm,
     /// What the person said, if it stands.
-    pub said: Option<Said>,
+    pub said: Option<CardReply>,
     /// Whether the card waits for the person.
     pub waits: bool,
 }
 
 /// How far a queue is, in words for the person who labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Standing {
+pub struct QueueProgress {
     /// What is known by now, in a sentence.
     pub statement: String,
     /// What is still to come, in a sentence; empty if nothing is.
@@ -108,14 +108,18 @@ pub trait CardQueue {
     fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError>;
 
     /// The places of all cards, in order, for this person. The texts of the cards are not in them.
-    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, CardQueueError>;
+    fn statuses(&mut self, labeller: &str) -> Result<Vec<CardStatus>, CardQueueError>;
 
     /// Takes what a person says about cards, by their keys, in the queue's order: all of it or nothing.
-    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError>;
+    fn submit_all(
+        &mut self,
+        labeller: &str,
+        said: Vec<(String, CardReply)>,
+    ) -> Result<(), CardQueueError>;
 
     /// Takes what a person says about a card.
-    fn say(&mut self, labeller: &str, key: &str, said: Said) -> Result<(), CardQueueError> {
-        self.say_all(labeller, vec![(key.to_owned(), said)])
+    fn submit(&mut self, labeller: &str, key: &str, said: CardReply) -> Result<(), CardQueueError> {
+        self.submit_all(labeller, vec![(key.to_owned(), said)])
     }
 
     /// Takes back the last thing that this person said, and returns the card; none if there is nothing that
@@ -123,7 +127,7 @@ pub trait CardQueue {
     fn undo(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError>;
 
     /// How far it is.
-    fn standing(&mut self) -> Result<Standing, CardQueueError>;
+    fn progress(&mut self) -> Result<QueueProgress, CardQueueError>;
 }
 
 /// Why a queue does not do as it is told. Nothing was changed.
@@ -157,7 +161,7 @@ pub enum CardQueueError {
     Folder(String),
     /// The run's journal.
     #[error(transparent)]
-    Replay(#[from] crate::replay::ReplayError),
+    Replay(#[from] crate::replay::JournalError),
     /// The file of what was said.
     #[error(transparent)]
     File(#[from] crate::sealed_lines::SealedError),

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// What makes an answer right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Rule {
+pub enum Consensus {
     /// The one person who labels it says so.
     One,
     /// More than half of its labels say so.
@@ -22,7 +22,7 @@ pub enum Rule {
     All,
 }
 
-impl Rule {
+impl Consensus {
     /// The one that claims least.
     pub(crate) const fn natural(labels_per_card: usize) -> Self {
         if labels_per_card > 1 { Self::All } else { Self::One }
@@ -38,7 +38,7 @@ impl Rule {
     }
 }
 
-impl FromStr for Rule {
+impl FromStr for Consensus {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {

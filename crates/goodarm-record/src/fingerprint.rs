@@ -22,18 +22,18 @@ impl Fingerprint {
 
     /// Of the file at `place`, which the job calls `path`.
     pub fn read(path: &str, place: &Path) -> io::Result<Self> {
-        let mut reader = Fingerprinted::new(File::open(place)?);
+        let mut reader = HashingReader::new(File::open(place)?);
         reader.finish(path)
     }
 }
 
 /// A reader that takes the fingerprint of what passes through it.
-pub struct Fingerprinted<R> {
+pub struct HashingReader<R> {
     reader: R,
     hasher: blake3::Hasher,
 }
 
-impl<R: Read> Fingerprinted<R> {
+impl<R: Read> HashingReader<R> {
     /// A reader whose bytes are counted into a fingerprint.
     pub fn new(reader: R) -> Self {
         Self { reader, hasher: blake3::Hasher::new() }
@@ -47,7 +47,7 @@ impl<R: Read> Fingerprinted<R> {
     }
 }
 
-impl<R: Read> Read for Fingerprinted<R> {
+impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.reader.read(buffer)?;
         self.hasher.update(&buffer[..length]);

@@ -2,12 +2,12 @@
 
 use crate::ending::Ending;
 use crate::labels;
-use crate::outputs::{self, OutputError, Standing};
+use crate::outputs::{self, OutputError, RunState};
 use crate::view::Overview;
 
 /// Writes all files of the folder but the journal and the candidates, the summary with what labels prove.
-pub fn write(standing: &Standing<'_>, ending: &Ending) -> Result<Overview, OutputError> {
-    let &Standing { folder, terms, books, candidates, .. } = standing;
+pub fn write(standing: &RunState<'_>, ending: &Ending) -> Result<Overview, OutputError> {
+    let &RunState { folder, terms, books, candidates, .. } = standing;
     let mut overview = outputs::write(standing, ending.into())?;
     let certified: Vec<&str> = books.certified().iter().map(|&arm| candidates.id(arm)).collect();
     let claim = labels::claim(folder, terms, &certified);

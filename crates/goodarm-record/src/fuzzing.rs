@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::card_queue::Wanted;
-use crate::claims::labelled::Labels;
-use crate::claims::line::Line;
+use crate::card_queue::ReplyForm;
+use crate::claims::labelled::Claims;
+use crate::claims::line::LabelLine;
 use crate::people::{Replies, verdict};
 use crate::reply::Verdict;
 use crate::sealed_lines::SealedError;
@@ -14,9 +14,9 @@ use crate::view::ClaimView;
 pub fn replies_at(path: &Path) -> Result<usize, SealedError> {
     let mut replies = Replies::new(path);
     replies.read_on()?;
-    let score = Wanted::Score { lowest: 0.0, highest: 1.0 };
+    let score = ReplyForm::Score { lowest: 0.0, highest: 1.0 };
     for (reply, _) in replies.iter() {
-        for wanted in [Wanted::Verdict, score, Wanted::Answer] {
+        for wanted in [ReplyForm::Verdict, score, ReplyForm::Answer] {
             if let Verdict::Score(score) = verdict(wanted, Some(100), &reply.said) {
                 assert!((0.0..=1.0).contains(&score), "{score}");
             }
@@ -27,11 +27,11 @@ pub fn replies_at(path: &Path) -> Result<usize, SealedError> {
 
 /// What lines of labels prove, without their checksums, up to the first that nobody can have said.
 pub fn claimed_in(lines: &[u8]) -> Option<ClaimView> {
-    let mut labels = Labels::default();
+    let mut labels = Claims::default();
     for bytes in lines.split(|byte| *byte == b'\n') {
-        let Ok(line) = serde_json::from_slice::<Line>(bytes) else { break };
+        let Ok(line) = serde_json::from_slice::<LabelLine>(bytes) else { break };
         let text = serde_json::to_string(&line).expect("plain data with text keys");
-        let again: Line = serde_json::from_str(&text).expect("what was written can be read");
+        let again: LabelLine = serde_json::from_str(&text).expect("what was written can be read");
         assert_eq!(again, line, "a line is written as it was read");
         let is_right = labels.check(&line).is_ok();
         assert_eq!(labels.take(&line).is_ok(), is_right, "what is checked is taken");

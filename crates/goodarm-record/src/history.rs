@@ -11,7 +11,9 @@ use goodarm_core::{
 
 use crate::folder::Folder;
 use crate::journal::VERSION;
-use crate::journal::{self, Header, Mark, Note, OpenError, Opened, Reader, Record, Tail};
+use crate::journal::{
+    self, Header, JournalEnd, Mark, Note, OpenError, OpenedJournal, Reader, Record,
+};
 use crate::terms::{RunTerms, TermsError};
 
 /// A call that came back.
@@ -64,7 +66,7 @@ impl SettledCall<'_> {
 
 /// One entry of a journal.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry<'a> {
+pub struct JournalEntry<'a> {
     /// Its place in the order of all events.
     pub index: u64,
     /// When it was written, in milliseconds since 1970.
@@ -154,7 +156,7 @@ impl History {
     /// Opens a journal; a torn tail is passed over.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
         match journal::open(path)? {
-            Opened::Begun(reader) => {
+            OpenedJournal::Begun(reader) => {
                 let folder = Folder::new(path.parent().unwrap_or(Path::new("")));
                 let kept = folder.candidates().metadata();
                 let most = kept.map_or(u64::MAX, |kept| kept.len() / CANDIDATE_BYTES_MIN);
@@ -162,7 +164,7 @@ impl History {
                 let question_max = kept.map_or(u64::MAX, |kept| kept.len() / CANDIDATE_BYTES_MIN);
                 Ok(Self { candidate_max: most, question_max, ..Self::new(reader)? })
             }
-            Opened::NeverBegun { .. } => Err(HistoryError::NeverBegun),
+            OpenedJournal::NeverBegun { .. } => Err(HistoryError::NeverBegun),
         }
     }
 
@@ -213,7 +215,7 @@ impl History {
     }
 
     /// The next entry.
-    pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>, HistoryError> {
+    pub fn next_entry(&mut self) -> Result<Option<JournalEntry<'_>>, HistoryError> {
         let (terms, reader) = (&self.terms, &mut self.reader);
         let Some((position, Record { event, note })) = reader.next_record()? else {
             return Ok(None);
@@ -222,7 +224,7 @@ impl History {
         self.index_next += 1;
         self.started_millis.get_or_insert(unix_millis);
         self.ended_millis = unix_millis;
-        let mut entry = Entry {
+        let mut entry = JournalEntry {
             index,
             unix_millis,
             event,
@@ -236,14 +238,14 @@ impl History {
             &Event::Asked { ticket, target, loan } => {
                 check_asked(terms, ticket, target)?;
                 self.in_flight.insert(ticket, Asked { target, index, loan });
-                return Ok(Some(Entry { loan, ..entry }));
+                return Ok(Some(JournalEntry { loan, ..entry }));
             }
             Event::ArmsAdded { count } => {
                 self.candidate_count += u64::from(*count);
                 if self.candidate_count > self.candidate_max {
                     return Err(HistoryError::TooManyCandidates(self.candidate_count));
                 }
-                return Ok(Some(Entry { candidates: Some(note.candidates), ..entry }));
+                return Ok(Some(JournalEntry { candidates: Some(note.candidates), ..entry }));
             }
             Event::BudgetRaised { .. } | Event::Released { .. } => return Ok(Some(entry)),
         };
@@ -281,7 +283,7 @@ impl History {
     }
 
     /// The end of the journal, to write on behind it.
-    pub fn finish(self) -> Result<Tail, HistoryError> {
+    pub fn finish(self) -> Result<JournalEnd, HistoryError> {
         Ok(self.reader.finish()?)
     }
 }

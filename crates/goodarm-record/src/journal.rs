@@ -36,10 +36,12 @@ mod tests;
 mod torn;
 mod varint;
 
-pub use format::{FORMAT_VERSION, FRAME_BYTES_MAX, Malformed};
+pub use format::{FORMAT_VERSION, FRAME_BYTES_MAX, MalformedRecord};
 pub use lock::{FolderLock, LockError, beside};
 pub use mark::Mark;
-pub use reader::{Damage, OpenError, Opened, Position, Reader, Tail, open, passes};
+pub use reader::{
+    Damage, JournalEnd, OpenError, OpenedJournal, Reader, RecordPosition, open, passes,
+};
 pub use record::{Header, Note, Record};
 pub use storage::{FileStorage, Storage, Syncer};
 
@@ -79,7 +81,7 @@ impl<S: Storage> Journal<S> {
     }
 
     /// Goes on after the last whole frame: cuts what [`Reader`] found to be torn.
-    pub fn resume(mut storage: S, tail: Tail) -> io::Result<Self> {
+    pub fn resume(mut storage: S, tail: JournalEnd) -> io::Result<Self> {
         if tail.bytes_cut > 0 {
             storage.truncate(tail.len_valid)?;
         }

@@ -7,7 +7,7 @@ use goodarm_data::candidates::Candidates;
 use goodarm_files::{first_of, nearest};
 use serde_json::Value;
 
-use crate::card_queue::{Said, Wanted};
+use crate::card_queue::{CardReply, ReplyForm};
 
 /// What a file says about one answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub struct LabelRow {
     /// The answer.
     pub id: String,
     /// What is said.
-    pub said: Said,
+    pub said: CardReply,
     /// Who says it, if the file says so.
     pub by: Option<String>,
 }
@@ -41,7 +41,7 @@ pub fn read(path: &Path) -> Result<Vec<LabelRow>, Vec<String>> {
         let label = || {
             let Some(label) = text(LABEL)? else { return Ok(None) };
             let by = text(BY)?;
-            Ok(Said::read(&label, Wanted::Verdict)?.map(|said| (said, by)))
+            Ok(CardReply::read(&label, ReplyForm::Verdict)?.map(|said| (said, by)))
         };
         match label() {
             Ok(Some((said, by))) => rows.push(LabelRow { place, id: row.id.clone(), said, by }),

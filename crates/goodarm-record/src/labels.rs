@@ -13,29 +13,31 @@ use std::path::PathBuf;
 
 use goodarm_core::EventError;
 
-use crate::card_queue::{Card, CardQueue, CardQueueError, Place, Said, Standing, Wanted};
-use crate::claims::labelled::{Labelled, Labels};
-use crate::claims::line::{Begun, Given, GivenLabel, Line, Undone};
-use crate::claims::{Rule, order};
+use crate::card_queue::{
+    Card, CardQueue, CardQueueError, CardReply, CardStatus, QueueProgress, ReplyForm,
+};
+use crate::claims::labelled::{Claims, LabelledClaim};
+use crate::claims::line::{CardLabel, ClaimStarted, LabelLine, LabelUndone, LabelsAdded};
+use crate::claims::{Consensus, order};
 use crate::folder::Folder;
 use crate::journal::{FolderLock, LockError, unix_millis};
-use crate::labels::record::Record;
+use crate::labels::record::LabelledRun;
 use crate::outputs::{self, OutputError};
-use crate::replay::{Balance, Follower, Replay, ReplayError};
-use crate::roster::RosterError;
+use crate::replay::{Balance, Follower, JournalError, Replay};
 use crate::sealed_lines::{SealedError, SealedWriter};
+use crate::subjects::SubjectsError;
 use crate::terms::RunTerms;
 use crate::view::claim::outlook;
 use crate::view::{ClaimView, Overview};
 
 /// What is to be claimed, and how. What is not said is as in the claim that has begun, or the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Terms {
+pub struct ClaimTerms {
     /// The probability with which the claim may ever be false: 0.05, and for another claim half of that of
     /// the one before. The run's own δ is about what the verifiers say.
     pub delta: Option<f64>,
     /// What makes an answer right: one person says so, or, with several labels, all of them.
-    pub rule: Option<Rule>,
+    pub rule: Option<Consensus>,
     /// How many people label each answer: 1.
     pub labels_per_card: Option<usize>,
     /// The share that is hoped for, 0.95, for the outlook alone.
@@ -48,10 +50,10 @@ pub struct Terms {
 pub enum LabelError {
     /// The journal.
     #[error(transparent)]
-    Replay(#[from] ReplayError),
+    Replay(#[from] JournalError),
     /// The candidates of the run.
     #[error(transparent)]
-    Roster(#[from] RosterError),
+    Roster(#[from] SubjectsError),
     /// They are not those of the run.
     #[error("{}: not the candidates of the run", .0.display())]
     OtherCandidates(PathBuf),
@@ -111,25 +113,25 @@ pub enum LabelError {
 
 /// The certified answers of a run, one card each, in the order of its claim.
 pub struct ClaimQueue {
-    record: Record,
-    labels: Labels,
+    record: LabelledRun,
+    labels: Claims,
     /// None once a line may be half-written.
     writer: Option<SealedWriter>,
     wanted: f64,
     /// What whoever labels should know about the run.
-    remark: Option<&'static str>,
+    note: Option<&'static str>,
 }
 
 impl ClaimQueue {
     /// Goes on with the claim of a run, or begins the first one.
-    pub fn open(folder: &Folder, terms: &Terms) -> Result<Self, LabelError> {
+    pub fn open(folder: &Folder, terms: &ClaimTerms) -> Result<Self, LabelError> {
         let (read, mut queue) = Self::read(folder, terms)?;
         let first = match queue.labels.claims.last() {
             Some(last) => agree(&last.begun, terms).map(|()| None)?,
-            None => Some(queue.beginning(terms, &Terms::default())?),
+            None => Some(queue.beginning(terms, &ClaimTerms::default())?),
         };
         // A folder that cannot be labelled gets no file.
-        let (writer, lines) = SealedWriter::open::<Line>(&folder.labels())?;
+        let (writer, lines) = SealedWriter::open::<LabelLine>(&folder.labels())?;
         if lines != read {
             return Err(SealedError::Busy(folder.labels()).into());
         }
@@ -140,7 +142,7 @@ impl ClaimQueue {
 
     /// The claim of a run, to be looked at only: nothing is written, and whoever labels is not disturbed. None if
     /// nobody has begun one.
-    pub fn look(folder: &Folder, terms: &Terms) -> Result<Option<Self>, LabelError> {
+    pub fn look(folder: &Folder, terms: &ClaimTerms) -> Result<Option<Self>, LabelError> {
         let (_, queue) = Self::read(folder, terms)?;
         let Some(last) = queue.labels.claims.last() else { return Ok(None) };
         agree(&last.begun, terms)?;
@@ -148,23 +150,23 @@ impl ClaimQueue {
     }
 
     /// What is in the folder: the lines as well.
-    fn read(folder: &Folder, terms: &Terms) -> Result<(Vec<Line>, Self), LabelError> {
+    fn read(folder: &Folder, terms: &ClaimTerms) -> Result<(Vec<LabelLine>, Self), LabelError> {
         let wanted = wanted(terms)?;
         let (lines, labels) = record::read(folder)?;
         check_seen(folder, &labels)?;
-        let record = Record::read(folder, &labels, |balance| balance)?;
+        let record = LabelledRun::read(folder, &labels, |balance| balance)?;
         record.check(&labels)?;
         let is_over = folder.seen().is_some_and(|seen| seen == record.mark);
-        let remark = (!is_over).then_some(UNFINISHED);
-        Ok((lines, Self { record, labels, writer: None, wanted, remark }))
+        let note = (!is_over).then_some(UNFINISHED);
+        Ok((lines, Self { record, labels, writer: None, wanted, note }))
     }
 
     /// Begins another claim, about the answers that are certified by now. It has a δ of its own, half of
     /// the last one's unless the terms say otherwise; rule and labels are as they were unless they do.
-    pub fn begin_another(&mut self, terms: &Terms) -> Result<(), LabelError> {
+    pub fn begin_another(&mut self, terms: &ClaimTerms) -> Result<(), LabelError> {
         let wanted = wanted(terms)?;
         let before = &self.last().begun;
-        let defaults = Terms {
+        let defaults = ClaimTerms {
             delta: Some(before.delta / 2.0),
             rule: terms.labels_per_card.is_none().then_some(before.rule),
             labels_per_card: Some(before.labels_per_card),
@@ -188,7 +190,11 @@ impl ClaimQueue {
     }
 
     /// The line with which the next claim begins.
-    fn beginning(&self, terms: &Terms, defaults: &Terms) -> Result<Line, LabelError> {
+    fn beginning(
+        &self,
+        terms: &ClaimTerms,
+        defaults: &ClaimTerms,
+    ) -> Result<LabelLine, LabelError> {
         let certified = self.record.certified();
         if certified.is_empty() {
             return Err(LabelError::NothingCertified(self.record.folder().path().to_owned()));
@@ -198,10 +204,10 @@ impl ClaimQueue {
         let rule = terms.rule.or(defaults.rule);
         // After the terms are fixed, so that nobody can look for terms with a lucky order.
         let draw = draw()?;
-        let line = Line::Begun(Begun {
+        let line = LabelLine::Started(ClaimStarted {
             claim,
             delta: terms.delta.or(defaults.delta).unwrap_or(DELTA),
-            rule: rule.unwrap_or_else(|| Rule::natural(labels_per_card)),
+            rule: rule.unwrap_or_else(|| Consensus::natural(labels_per_card)),
             labels_per_card,
             journal: self.record.mark.clone(),
             order: order::drawn(self.record.terms().seed(), claim, &draw, certified),
@@ -213,19 +219,19 @@ impl ClaimQueue {
     }
 
     /// Writes down the order before anybody sees a card.
-    fn begin(&mut self, line: Line) -> Result<(), LabelError> {
+    fn begin(&mut self, line: LabelLine) -> Result<(), LabelError> {
         self.write(line).map_err(|error| match error {
             CardQueueError::File(error) => LabelError::Labels(error),
             error => LabelError::Terms(error),
         })
     }
 
-    fn last(&self) -> &Labelled {
+    fn last(&self) -> &LabelledClaim {
         self.labels.claims.last().expect("a queue has a claim")
     }
 
     /// Takes a line, and returns when it is on the disk.
-    fn write(&mut self, line: Line) -> Result<(), CardQueueError> {
+    fn write(&mut self, line: LabelLine) -> Result<(), CardQueueError> {
         self.labels.check(&line)?;
         let mut writer = self.writer.take().ok_or_else(|| {
             CardQueueError::Folder("labels.jsonl could not be written: open it again".into())
@@ -245,26 +251,30 @@ impl CardQueue for ClaimQueue {
         Ok(self.last().upcoming(labeller).take(most).map(|place| self.card(place)).collect())
     }
 
-    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, CardQueueError> {
+    fn statuses(&mut self, labeller: &str) -> Result<Vec<CardStatus>, CardQueueError> {
         let labelled = self.last();
         let waiting: HashSet<usize> = labelled.upcoming(labeller).collect();
-        let place = |place: usize| Place {
+        let place = |place: usize| CardStatus {
             key: labelled.id(place).to_owned(),
             id: labelled.id(place).to_owned(),
-            wanted: Wanted::Verdict,
+            wanted: ReplyForm::Verdict,
             said: labelled.said(labeller, place).cloned(),
             waits: waiting.contains(&place),
         };
         Ok((0..labelled.size()).map(place).collect())
     }
 
-    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError> {
-        let labels: Vec<GivenLabel> =
-            said.into_iter().map(|(key, said)| GivenLabel { key, said }).collect();
+    fn submit_all(
+        &mut self,
+        labeller: &str,
+        said: Vec<(String, CardReply)>,
+    ) -> Result<(), CardQueueError> {
+        let labels: Vec<CardLabel> =
+            said.into_iter().map(|(key, said)| CardLabel { key, said }).collect();
         if labels.is_empty() {
             return Ok(());
         }
-        self.write(Line::Given(Given {
+        self.write(LabelLine::Added(LabelsAdded {
             by: labeller.to_owned(),
             unix_millis: unix_millis(),
             labels,
@@ -273,7 +283,7 @@ impl CardQueue for ClaimQueue {
 
     fn undo(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError> {
         let Some(place) = self.last().last_of(labeller) else { return Ok(None) };
-        self.write(Line::Undone(Undone {
+        self.write(LabelLine::Undone(LabelUndone {
             by: labeller.to_owned(),
             unix_millis: unix_millis(),
             key: self.last().id(place).to_owned(),
@@ -281,12 +291,12 @@ impl CardQueue for ClaimQueue {
         Ok(Some(self.card(place)))
     }
 
-    fn standing(&mut self) -> Result<Standing, CardQueueError> {
+    fn progress(&mut self) -> Result<QueueProgress, CardQueueError> {
         let labelled = self.last();
         let outlook = outlook(&labelled.claim(), self.wanted, labelled.begun.labels_per_card);
         let outlook: Vec<&str> =
-            [outlook.as_str()].into_iter().filter(|it| !it.is_empty()).chain(self.remark).collect();
-        Ok(Standing {
+            [outlook.as_str()].into_iter().filter(|it| !it.is_empty()).chain(self.note).collect();
+        Ok(QueueProgress {
             statement: self.claim().statement,
             outlook: outlook.join("; "),
             done: labelled.done_count(),
@@ -312,7 +322,7 @@ pub fn claim(
 }
 
 /// A claim that was written into the summary of its run.
-pub struct Published<F = Balance> {
+pub struct PublishedClaim<F = Balance> {
     /// The run as its summary has it.
     pub overview: Overview,
     /// Its journal, at its end.
@@ -325,7 +335,7 @@ pub struct Published<F = Balance> {
 pub fn publish<F>(
     folder: &Folder,
     follower: impl FnOnce(Balance) -> F,
-) -> Result<Option<Published<F>>, LabelError>
+) -> Result<Option<PublishedClaim<F>>, LabelError>
 where
     F: Follower<Refusal = EventError> + AsRef<Balance>,
 {
@@ -338,7 +348,7 @@ where
         return Ok(None);
     }
     let (_, labels) = record::read(folder)?;
-    let record = Record::read(folder, &labels, follower)?;
+    let record = LabelledRun::read(folder, &labels, follower)?;
     record.check(&labels)?;
     if folder.seen().is_none_or(|seen| seen != record.mark) {
         return Ok(None);
@@ -347,7 +357,7 @@ where
     let claim = ClaimView::new(&labels, record.certified().len());
     let overview = Overview { ending, ..record.overview(claim) };
     outputs::write_summary(folder, &overview)?;
-    Ok(Some(Published { overview, replay: record.into_replay() }))
+    Ok(Some(PublishedClaim { overview, replay: record.into_replay() }))
 }
 
 /// Makes sure that no labels are gone that a run's summary was made from: a run that went on without them would
@@ -369,7 +379,7 @@ fn draw() -> Result<String, LabelError> {
 }
 
 /// The summary has not seen more labels than there are.
-fn check_seen(folder: &Folder, labels: &Labels) -> Result<(), LabelError> {
+fn check_seen(folder: &Folder, labels: &Claims) -> Result<(), LabelError> {
     let found = labels.line_count;
     match folder.labels_seen() {
         Some(seen) if seen > found as u64 => {
@@ -381,7 +391,7 @@ fn check_seen(folder: &Folder, labels: &Labels) -> Result<(), LabelError> {
 }
 
 /// The terms are those of the claim, as far as they say anything.
-fn agree(begun: &Begun, terms: &Terms) -> Result<(), LabelError> {
+fn agree(begun: &ClaimStarted, terms: &ClaimTerms) -> Result<(), LabelError> {
     let differs = |key, theirs: String, asked: Option<String>| match asked {
         Some(asked) if asked != theirs => {
             Err(LabelError::OtherTerms { claim: begun.claim, key, theirs, asked })
@@ -395,7 +405,7 @@ fn agree(begun: &Begun, terms: &Terms) -> Result<(), LabelError> {
     differs("labels a card", begun.labels_per_card.to_string(), labels)
 }
 
-fn wanted(terms: &Terms) -> Result<f64, LabelError> {
+fn wanted(terms: &ClaimTerms) -> Result<f64, LabelError> {
     let wanted = terms.wanted.unwrap_or(WANTED);
     if wanted > 0.0 && wanted <= 1.0 {
         return Ok(wanted);

@@ -25,7 +25,7 @@ pub mod questions;
 pub mod recording;
 pub mod replay;
 pub mod reply;
-pub mod roster;
 pub mod sealed_lines;
+pub mod subjects;
 pub mod terms;
 pub mod view;

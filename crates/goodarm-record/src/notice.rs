@@ -6,7 +6,7 @@ use goodarm_core::{ArmId, Cost};
 use serde::Serialize;
 
 use crate::history::SettledCall;
-use crate::view::questions::AnsweredView;
+use crate::view::questions::AnsweredQuestion;
 use crate::view::{LoanView, Overview, PairView};
 
 /// Takes notice of what happens in a run.
@@ -54,7 +54,7 @@ pub enum Notice<'a> {
         /// What it was lent of δ, where shares of it are lent.
         loan: Option<LoanView>,
         /// The question that it answers, if there are questions.
-        answers: Option<AnsweredView>,
+        answers: Option<AnsweredQuestion>,
     },
     /// A verifier backs off, is down, or is back.
     Verifier {

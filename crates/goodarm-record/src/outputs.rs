@@ -16,10 +16,10 @@ use serde::Serialize;
 use crate::account::Account;
 use crate::folder::Folder;
 use crate::outputs::calls::CallLine;
-use crate::questions::Questions;
-use crate::replay::{Replay, ReplayError};
+use crate::questions::RunQuestions;
+use crate::replay::{JournalError, Replay};
 use crate::terms::RunTerms;
-use crate::view::questions::Outcome;
+use crate::view::questions::QuestionOutcome;
 use crate::view::{EndingFacts, EndingView, LoanView, Overview, PairView, ranks};
 
 /// Why outputs cannot be written. The journal is as it was.
@@ -36,7 +36,7 @@ pub enum OutputError {
     },
     /// The journal.
     #[error(transparent)]
-    Replay(#[from] ReplayError),
+    Replay(#[from] JournalError),
 }
 
 /// What is known about one candidate: the value of the key `goodarm` of each line.
@@ -73,7 +73,7 @@ pub struct PairFinding<'a> {
 
 /// What a run's files are made from, beside its journal.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
+pub struct RunState<'a> {
     /// Where they are.
     pub folder: &'a Folder,
     /// The run's terms.
@@ -85,14 +85,14 @@ pub struct Standing<'a> {
     /// All candidates, those made during the run too.
     pub candidates: &'a Candidates,
     /// The questions that they answer, if there are any.
-    pub questions: Option<&'a Questions>,
+    pub questions: Option<&'a RunQuestions>,
 }
 
 /// Writes all files of the folder but the journal, the candidates and the summary, which it returns. The run
 /// has ended: after an error nobody knows how much of its journal is durable, and a summary must not have
 /// seen more.
-pub fn write(standing: &Standing<'_>, ending: EndingFacts) -> Result<Overview, OutputError> {
-    let &Standing { folder, terms, books, account, candidates, .. } = standing;
+pub fn write(standing: &RunState<'_>, ending: EndingFacts) -> Result<Overview, OutputError> {
+    let &RunState { folder, terms, books, account, candidates, .. } = standing;
     let replay = write_calls(standing)?;
     write_findings(standing)?;
     if let Some(questions) = standing.questions {
@@ -118,8 +118,8 @@ pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
 }
 
 /// Writes every call; returns the journal of them, at its end.
-fn write_calls(standing: &Standing<'_>) -> Result<Replay<()>, OutputError> {
-    let &Standing { folder, candidates, questions, .. } = standing;
+fn write_calls(standing: &RunState<'_>) -> Result<Replay<()>, OutputError> {
+    let &RunState { folder, candidates, questions, .. } = standing;
     let mut replay = Replay::open(&folder.journal())?;
     let terms = replay.history.terms.clone();
     let mut failure = None;
@@ -148,8 +148,8 @@ fn write_calls(standing: &Standing<'_>) -> Result<Replay<()>, OutputError> {
     Ok(replay)
 }
 
-fn write_findings(standing: &Standing<'_>) -> Result<(), OutputError> {
-    let &Standing { folder, terms, books, account, candidates, .. } = standing;
+fn write_findings(standing: &RunState<'_>) -> Result<(), OutputError> {
+    let &RunState { folder, terms, books, account, candidates, .. } = standing;
     let ranks = ranks(books);
     for (path, status) in folder.findings() {
         replace(&path, |file| {
@@ -175,12 +175,12 @@ fn write_findings(standing: &Standing<'_>) -> Result<(), OutputError> {
 /// What became of each question: its line, with what was certified or tried.
 pub(crate) fn outcomes<'a>(
     books: &'a Books,
-    questions: &'a Questions,
+    questions: &'a RunQuestions,
     candidates: &'a Candidates,
 ) -> impl Iterator<Item = String> + 'a {
     let ids = books.problem().questions().map(|questions| questions.ids());
     ids.into_iter().flatten().map(|question| {
-        let outcome = Outcome::new(books, candidates, question);
+        let outcome = QuestionOutcome::new(books, candidates, question);
         let outcome = serde_json::to_string(&outcome).expect("plain data with text keys");
         with_finding(questions.list.json(ArmId(question.0)), &outcome)
     })

@@ -10,48 +10,48 @@ mod card;
 mod queue;
 mod replies;
 
-pub use self::card::Asker;
+pub use self::card::CardRenderer;
 pub use self::queue::{PeopleQueue, are_asked, waiting};
-pub use self::replies::{Heard, Replies, make_durable};
-use crate::card_queue::{Said, Wanted};
+pub use self::replies::{HumanReply, Replies, make_durable};
+use crate::card_queue::{CardReply, ReplyForm};
 use crate::job_file::Scores;
 use crate::reply::Verdict;
 use crate::terms::ServiceTerms;
 use goodarm_core::CountedFailure;
 
 /// What may be said to such a service.
-pub(crate) fn wanted(terms: &ServiceTerms<'_>) -> Wanted {
-    if terms.answers_questions { Wanted::Answer } else { wanted_of(terms.scores) }
+pub(crate) fn wanted(terms: &ServiceTerms<'_>) -> ReplyForm {
+    if terms.answers_questions { ReplyForm::Answer } else { wanted_of(terms.scores) }
 }
 
 /// The same of a verifier with such scores.
-pub const fn wanted_of(scores: Scores) -> Wanted {
+pub const fn wanted_of(scores: Scores) -> ReplyForm {
     match scores {
-        Scores::Bounded { range: [lowest, highest] } => Wanted::Score { lowest, highest },
-        Scores::Binary | Scores::Exact | Scores::SubGaussian { .. } => Wanted::Verdict,
+        Scores::Bounded { range: [lowest, highest] } => ReplyForm::Score { lowest, highest },
+        Scores::Binary | Scores::Exact | Scores::SubGaussian { .. } => ReplyForm::Verdict,
     }
 }
 
 /// What a person's words mean for the call. What does not fit is refused where it is said, and counts as
 /// the lowest score should it be here all the same.
-pub fn verdict(wanted: Wanted, answer_bytes_max: Option<usize>, said: &Said) -> Verdict {
+pub fn verdict(wanted: ReplyForm, answer_bytes_max: Option<usize>, said: &CardReply) -> Verdict {
     let unfit = |reason: String| Verdict::Failed(CountedFailure::Unreadable, reason);
     match (wanted, said) {
-        (_, Said::Skip) => {
+        (_, CardReply::Skip) => {
             Verdict::Failed(CountedFailure::Refused, "the person could not tell".into())
         }
-        (Wanted::Verdict, Said::Right) => Verdict::Score(1.0),
-        (Wanted::Verdict, Said::Wrong) => Verdict::Score(0.0),
-        (Wanted::Verdict, _) => unfit("right or wrong was asked for".into()),
-        (Wanted::Score { lowest, highest }, Said::Score(score))
+        (ReplyForm::Verdict, CardReply::Right) => Verdict::Score(1.0),
+        (ReplyForm::Verdict, CardReply::Wrong) => Verdict::Score(0.0),
+        (ReplyForm::Verdict, _) => unfit("right or wrong was asked for".into()),
+        (ReplyForm::Score { lowest, highest }, CardReply::Score(score))
             if (lowest..=highest).contains(score) =>
         {
             Verdict::Score(*score)
         }
-        (Wanted::Score { lowest, highest }, _) => {
+        (ReplyForm::Score { lowest, highest }, _) => {
             unfit(format!("a score from {lowest} to {highest} was asked for"))
         }
-        (Wanted::Answer, Said::Answer(text)) => match answer_bytes_max {
+        (ReplyForm::Answer, CardReply::Answer(text)) => match answer_bytes_max {
             _ if text.trim().is_empty() => unfit("the answer is empty".into()),
             Some(most) if text.len() > most => {
                 let length = text.len();
@@ -59,6 +59,6 @@ pub fn verdict(wanted: Wanted, answer_bytes_max: Option<usize>, said: &Said) -> 
             }
             _ => Verdict::answer(text.clone(), String::new()),
         },
-        (Wanted::Answer, _) => unfit("an answer was asked for".into()),
+        (ReplyForm::Answer, _) => unfit("an answer was asked for".into()),
     }
 }

@@ -17,7 +17,7 @@ use crate::terms::{QuestionTerms, RunTerms};
 
 /// The questions of a job or a run.
 #[derive(Clone, Debug)]
-pub struct Questions {
+pub struct RunQuestions {
     /// Their ids and fields.
     pub list: Candidates,
     /// The field of an answer that names its question.
@@ -37,7 +37,7 @@ pub struct MadeAnswer<'a> {
     pub last: &'a str,
 }
 
-impl Questions {
+impl RunQuestions {
     /// A question's id.
     pub fn id(&self, question: QuestionId) -> &str {
         self.list.id(ArmId(question.0))
@@ -111,18 +111,18 @@ impl Questions {
 
 /// The final answers that are known, question by question: answers with the same one are one answer.
 #[derive(Clone, Debug, Default)]
-pub struct Finals(Vec<Known>);
+pub struct FinalAnswers(Vec<KnownAnswers>);
 
 /// Those of one question, by their labels.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct KnownAnswers {
     texts: Vec<String>,
     by_text: HashMap<String, Label>,
 }
 
-impl Finals {
+impl FinalAnswers {
     pub(crate) fn new(question_count: usize) -> Self {
-        Self(vec![Known::default(); question_count])
+        Self(vec![KnownAnswers::default(); question_count])
     }
 
     /// The number of a final answer, a new one if it is new.
@@ -164,23 +164,23 @@ pub fn kept_answer(answer: &str) -> String {
 
 /// Which question each of these candidates answers, and with which final answer. Of those with the same
 /// one the first stands for all.
-pub struct Sorted {
+pub struct SortedCandidates {
     /// The first ones.
     pub candidates: Candidates,
     /// The question and the final answer of each.
     pub answers: Vec<(QuestionId, Label)>,
     /// All final answers.
-    pub finals: Finals,
+    pub finals: FinalAnswers,
 }
 
 /// Sorts candidates by their questions. `extractor` finds final answers; without one each is by itself.
 pub fn sort(
-    questions: &Questions,
+    questions: &RunQuestions,
     candidates: Candidates,
     extractor: Option<&Extractor>,
     name: &Path,
-) -> Result<Sorted, CandidatesError> {
-    let mut finals = Finals::new(questions.list.len());
+) -> Result<SortedCandidates, CandidatesError> {
+    let mut finals = FinalAnswers::new(questions.list.len());
     let mut answers = Vec::new();
     let mut same_as: BTreeMap<(QuestionId, Label), ArmId> = BTreeMap::new();
     let mut merged = Vec::new();
@@ -248,7 +248,7 @@ pub fn sort(
             candidates.without(&left_out, note)
         }
     };
-    Ok(Sorted { candidates, answers, finals })
+    Ok(SortedCandidates { candidates, answers, finals })
 }
 
 /// Candidates with the fields of the questions that they answer, but for those that they have themselves.

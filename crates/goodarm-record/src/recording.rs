@@ -27,7 +27,7 @@ use goodarm_data::candidates::text_of;
 use goodarm_files::{PROBLEMS_MAX, PoolLine};
 use serde::Deserialize;
 
-use crate::fingerprint::{Fingerprint, Fingerprinted};
+use crate::fingerprint::{Fingerprint, HashingReader};
 use crate::folder::Folder;
 
 /// The first line.
@@ -57,7 +57,7 @@ struct Outcomes {
 
 /// One recorded outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct RecordedOutcome {
     /// None if the call failed.
     pub score: Option<f64>,
     /// What it cost.
@@ -71,7 +71,7 @@ pub struct Recording {
     pub unit: String,
     /// The file that it was read from.
     pub file: Fingerprint,
-    by_candidate: BTreeMap<String, Vec<Outcome>>,
+    by_candidate: BTreeMap<String, Vec<RecordedOutcome>>,
 }
 
 impl Recording {
@@ -83,7 +83,7 @@ impl Recording {
             return runs::outcomes(path, verifier).map_err(|problem| vec![at(&problem)]);
         }
         let unreadable = |error: io::Error| vec![at(&error)];
-        let mut file = Fingerprinted::new(File::open(path).map_err(unreadable)?);
+        let mut file = HashingReader::new(File::open(path).map_err(unreadable)?);
         let memory_max = bounds::memory_max(bounds::length_of(path));
         let parsed = Self::parse(bounds::unpacked(path, &mut file), memory_max, verifier);
         let recording = parsed
@@ -139,14 +139,14 @@ impl Recording {
             return Err(format!("{scores} scores but {costs} costs"));
         }
         let list = outcomes.scores.into_iter().zip(outcomes.costs);
-        let list = list.map(|(score, cost)| Outcome { score, cost });
+        let list = list.map(|(score, cost)| RecordedOutcome { score, cost });
         // A recording that was broken off and taken up again has several lines for a pair.
         self.by_candidate.entry(outcomes.id).or_default().extend(list);
         Ok(())
     }
 
     /// The outcomes on one candidate.
-    pub fn of(&self, id: &str) -> Option<&[Outcome]> {
+    pub fn of(&self, id: &str) -> Option<&[RecordedOutcome]> {
         self.by_candidate.get(id).map(Vec::as_slice).filter(|outcomes| !outcomes.is_empty())
     }
 
@@ -156,7 +156,7 @@ impl Recording {
     }
 
     /// All outcomes.
-    pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+    pub fn outcomes(&self) -> impl Iterator<Item = &RecordedOutcome> {
         self.by_candidate.values().flatten()
     }
 }
@@ -232,14 +232,14 @@ pub struct RecordedAnswer {
 
 /// Recorded answers, question by question.
 #[derive(Clone, Debug, Default)]
-pub struct Answers {
+pub struct RecordedAnswers {
     /// The file that they were read from.
     pub file: Fingerprint,
     /// The answers to each, in the order in which they were asked for.
     pub by_question: BTreeMap<String, Vec<RecordedAnswer>>,
 }
 
-impl Answers {
+impl RecordedAnswers {
     /// Reads all answers of a file of pools, .gz unpacked, or those of one generator or solver from a run's
     /// folder.
     pub fn read(path: &Path, of: &str) -> Result<Self, String> {
@@ -247,7 +247,7 @@ impl Answers {
         if path.is_dir() {
             return runs::answers(path, of).map_err(|problem| at(&problem));
         }
-        let mut file = Fingerprinted::new(File::open(path).map_err(|error| at(&error))?);
+        let mut file = HashingReader::new(File::open(path).map_err(|error| at(&error))?);
         let memory_max = bounds::memory_max(bounds::length_of(path));
         let mut by_question: BTreeMap<String, Vec<RecordedAnswer>> = BTreeMap::new();
         let lines = bounds::json_lines(bounds::unpacked(path, &mut file), memory_max);

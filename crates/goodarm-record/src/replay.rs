@@ -8,14 +8,14 @@ use goodarm_core::{Books, Event, EventError, Problem, Session, Settled};
 
 use crate::account::Account;
 use crate::folder::Folder;
-use crate::history::{Entry, History, HistoryError};
+use crate::history::{History, HistoryError, JournalEntry};
 use crate::journal::Mark;
-use crate::roster::{Roster, RosterError};
+use crate::subjects::{Subjects, SubjectsError};
 use crate::terms::RunTerms;
 
 /// Why a replay stopped; `R` is why its follower refused an entry.
 #[derive(Debug, thiserror::Error)]
-pub enum ReplayError<R = EventError> {
+pub enum JournalError<R = EventError> {
     /// The journal cannot be read.
     #[error("{}: {error}", path.display())]
     History {
@@ -40,14 +40,14 @@ pub trait Follower {
     type Refusal;
 
     /// Takes the next entry.
-    fn follow(&mut self, entry: &Entry<'_>) -> Result<(), Self::Refusal>;
+    fn follow(&mut self, entry: &JournalEntry<'_>) -> Result<(), Self::Refusal>;
 }
 
 /// Entries alone.
 impl Follower for () {
     type Refusal = EventError;
 
-    fn follow(&mut self, _: &Entry<'_>) -> Result<(), EventError> {
+    fn follow(&mut self, _: &JournalEntry<'_>) -> Result<(), EventError> {
         Ok(())
     }
 }
@@ -63,8 +63,8 @@ pub struct Replay<F = Balance> {
 
 impl Replay<()> {
     /// Opens a journal; a torn tail is passed over. What is written from now on is not read.
-    pub fn open(journal: &Path) -> Result<Self, ReplayError> {
-        let told = |error| ReplayError::History { path: journal.to_owned(), error };
+    pub fn open(journal: &Path) -> Result<Self, JournalError> {
+        let told = |error| JournalError::History { path: journal.to_owned(), error };
         Ok(Self::new(History::open(journal).map_err(told)?, journal))
     }
 
@@ -74,8 +74,8 @@ impl Replay<()> {
     }
 
     /// The problem that the run began with.
-    pub fn problem(&self) -> Result<Problem, ReplayError> {
-        let told = |error| ReplayError::History { path: self.path.clone(), error };
+    pub fn problem(&self) -> Result<Problem, JournalError> {
+        let told = |error| JournalError::History { path: self.path.clone(), error };
         self.history.problem().map_err(told)
     }
 
@@ -87,32 +87,32 @@ impl Replay<()> {
 
 impl<F: Follower> Replay<F> {
     /// The next entry, which the follower has taken; `None` at the end.
-    pub fn step(&mut self) -> Result<Option<Entry<'_>>, ReplayError<F::Refusal>> {
+    pub fn step(&mut self) -> Result<Option<JournalEntry<'_>>, JournalError<F::Refusal>> {
         let path = &self.path;
-        let told = |error| ReplayError::History { path: path.clone(), error };
+        let told = |error| JournalError::History { path: path.clone(), error };
         let Some(entry) = self.history.next_entry().map_err(told)? else { return Ok(None) };
         let followed = self.follower.follow(&entry);
-        followed.map_err(|error| ReplayError::Mismatch { path: path.clone(), error })?;
+        followed.map_err(|error| JournalError::Mismatch { path: path.clone(), error })?;
         Ok(Some(entry))
     }
 
     /// All entries that are left.
-    pub fn run(&mut self) -> Result<(), ReplayError<F::Refusal>> {
+    pub fn run(&mut self) -> Result<(), JournalError<F::Refusal>> {
         while self.step()?.is_some() {}
         Ok(())
     }
 
     /// How much of the journal was read.
-    pub fn mark(&self) -> Result<Mark, ReplayError<F::Refusal>> {
+    pub fn mark(&self) -> Result<Mark, JournalError<F::Refusal>> {
         self.history.mark(&self.path).map_err(|error| {
             let (path, error) = (self.path.clone(), HistoryError::Journal(error.into()));
-            ReplayError::History { path, error }
+            JournalError::History { path, error }
         })
     }
 }
 
 /// What takes events: the books alone, or a session, which makes sure that its policy asks for the same.
-pub trait TakesEvents {
+pub trait EventSink {
     /// Why it refuses one.
     type Refusal;
 
@@ -123,7 +123,7 @@ pub trait TakesEvents {
     fn books(&self) -> &Books;
 }
 
-impl TakesEvents for Books {
+impl EventSink for Books {
     type Refusal = EventError;
 
     fn apply(&mut self, event: &Event) -> Result<Settled, EventError> {
@@ -135,7 +135,7 @@ impl TakesEvents for Books {
     }
 }
 
-impl TakesEvents for Session {
+impl EventSink for Session {
     type Refusal = goodarm_core::session::ReplayError;
 
     fn apply(&mut self, event: &Event) -> Result<Settled, goodarm_core::session::ReplayError> {
@@ -155,38 +155,42 @@ pub struct Balance<B = Books> {
     /// What is counted beside them.
     pub account: Account,
     /// All answers, those that were made so far among them; `None` if nobody wants them.
-    pub roster: Option<Roster>,
+    pub subjects: Option<Subjects>,
 }
 
-impl<B: TakesEvents> Balance<B> {
+impl<B: EventSink> Balance<B> {
     /// What a journal begins with.
     pub fn opening(books: B) -> Self {
-        Self { account: Account::new(books.books()), books, roster: None }
+        Self { account: Account::new(books.books()), books, subjects: None }
     }
 
     /// With the answers that the run began with.
     #[must_use]
-    pub fn with(mut self, roster: Option<Roster>) -> Self {
-        self.roster = roster;
+    pub fn with(mut self, subjects: Option<Subjects>) -> Self {
+        self.subjects = subjects;
         self
     }
 
     /// Takes an entry: `event` is what the books are told of it.
-    pub(crate) fn take(&mut self, event: &Event, entry: &Entry<'_>) -> Result<(), B::Refusal> {
+    pub(crate) fn take(
+        &mut self,
+        event: &Event,
+        entry: &JournalEntry<'_>,
+    ) -> Result<(), B::Refusal> {
         let settled = self.books.apply(event)?;
         let books = self.books.books();
         self.account.take(books, entry);
-        if let (Some(roster), Some(call)) = (&mut self.roster, &entry.call) {
-            roster.take(books.problem(), settled, call);
+        if let (Some(subjects), Some(call)) = (&mut self.subjects, &entry.call) {
+            subjects.take(books.problem(), settled, call);
         }
         Ok(())
     }
 }
 
-impl<B: TakesEvents> Follower for Balance<B> {
+impl<B: EventSink> Follower for Balance<B> {
     type Refusal = B::Refusal;
 
-    fn follow(&mut self, entry: &Entry<'_>) -> Result<(), B::Refusal> {
+    fn follow(&mut self, entry: &JournalEntry<'_>) -> Result<(), B::Refusal> {
         self.take(&entry.event, entry)
     }
 }
@@ -197,7 +201,7 @@ impl<B> AsRef<Self> for Balance<B> {
     }
 }
 
-impl Roster {
+impl Subjects {
     /// Reads a folder, with the answers that were made during the run, as far as its journal can be
     /// followed: what is wrong with it is for others to say. `kept` is the file of candidates, its own if
     /// none is named.
@@ -205,20 +209,20 @@ impl Roster {
         folder: &Folder,
         terms: &RunTerms,
         kept: Option<&Path>,
-    ) -> Result<Self, RosterError> {
-        let roster = Self::kept(folder, terms, kept)?;
-        if roster.questions.is_none() {
-            return Ok(roster);
+    ) -> Result<Self, SubjectsError> {
+        let subjects = Self::kept(folder, terms, kept)?;
+        if subjects.questions.is_none() {
+            return Ok(subjects);
         }
         let journal = folder.journal();
         let history = History::open(&journal)?;
         let books = Books::new(history.problem()?);
-        let balance = Balance::opening(books).with(Some(roster));
+        let balance = Balance::opening(books).with(Some(subjects));
         let mut replay = Replay::new(history, &journal).followed_by(balance);
         match replay.run() {
-            Err(ReplayError::History { error, .. }) => return Err(error.into()),
-            Ok(()) | Err(ReplayError::Mismatch { .. }) => {}
+            Err(JournalError::History { error, .. }) => return Err(error.into()),
+            Ok(()) | Err(JournalError::Mismatch { .. }) => {}
         }
-        Ok(replay.follower.roster.expect("it was handed over"))
+        Ok(replay.follower.subjects.expect("it was handed over"))
     }
 }

@@ -26,7 +26,7 @@ pub enum Verdict {
     /// A score that needed no call, and says nothing about whether the verifier works.
     Known(f64),
     /// An answer to the question that it was asked.
-    Answer(Box<Answer>),
+    Answer(Box<AnswerReply>),
     /// The verifier never began to work, and the run is stopping: to be tried again on resume.
     Void(VoidFailure),
     /// It counts as the lowest score.
@@ -39,13 +39,13 @@ pub enum Verdict {
 impl Verdict {
     /// An answer to the question, and the final answer in it.
     pub fn answer(text: String, last: String) -> Self {
-        Self::Answer(Box::new(Answer { text, last }))
+        Self::Answer(Box::new(AnswerReply { text, last }))
     }
 }
 
 /// An answer to a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct AnswerReply {
     /// All of it.
     pub text: String,
     /// The final answer in it: answers with the same one are the same.
@@ -93,9 +93,9 @@ impl Reply {
 
 /// Something that a person should know about a verifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
+pub struct ServiceWarning {
     /// Whether certificates may be wrong more often than promised, because calls are not fresh.
-    pub is_doubt: bool,
+    pub weakens_promise: bool,
     /// In words.
     pub text: String,
 }

@@ -115,7 +115,7 @@ pub struct VerifierTerms {
     pub votes: Option<VoteTerms>,
     /// If it is asked the question, and its reply scores every answer by whether it is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub solves: Option<Solves>,
+    pub solves: Option<SolverTerms>,
     /// How people are asked, if its calls go to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub people: Option<PeopleTerms>,
@@ -144,7 +144,7 @@ pub struct PeopleTerms {
 
 /// How a verifier that is asked the question takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub struct Solves {
+pub struct SolverTerms {
     /// Whether a reply that no answer agrees with becomes an answer.
     pub proposes: bool,
 }
@@ -273,7 +273,7 @@ impl RunTerms {
         let place = |(index, terms): (usize, &VerifierTerms)| match &terms.criterion {
             Some(criterion) if criterion.first != index => ScoredBy::CallsOf(criterion.first),
             _ => match terms.solves {
-                Some(Solves { proposes }) => ScoredBy::Votes { proposes },
+                Some(SolverTerms { proposes }) => ScoredBy::Votes { proposes },
                 None => ScoredBy::OwnCalls,
             },
         };

@@ -27,7 +27,7 @@ pub use crate::view::implied::ImpliedView;
 use crate::view::noise::Noise;
 pub use crate::view::pace::Pace;
 use crate::view::questions::QuestionsView;
-pub use crate::view::uniform::Uniform;
+pub use crate::view::uniform::UniformCost;
 use crate::view::warnings::{BELOW_LOWEST, Warning, warnings};
 
 /// The run as a whole.
@@ -88,11 +88,11 @@ pub struct Overview {
     /// How many calls were in flight.
     pub pace: Pace,
     /// Where the money is.
-    pub money: Money,
+    pub money: MoneyView,
     /// Where δ is; none unless shares of it are lent.
     pub shares: Option<Shares>,
     /// What checking every answer alike would have cost: an estimate.
-    pub uniform: Option<Uniform>,
+    pub uniform: Option<UniformCost>,
     /// What the undecided answers that look good would still take: a guess.
     pub remaining: Option<Remaining>,
     /// A dear verifier that another one has implied so far; known to reports only.
@@ -100,7 +100,7 @@ pub struct Overview {
     pub implied: Option<ImpliedView>,
     /// How many answers were certified at which spend, one entry a certificate; for pictures only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub coverage: Option<Vec<Step>>,
+    pub coverage: Option<Vec<CoverageStep>>,
     /// Verifier by verifier.
     pub verifiers: Vec<VerifierView>,
     /// What a reader should know about this.
@@ -109,7 +109,7 @@ pub struct Overview {
 
 /// Where the money is: exact decimals.
 #[derive(Clone, Debug, Serialize)]
-pub struct Money {
+pub struct MoneyView {
     /// What it counts.
     pub unit: Unit,
     /// The hard limit.
@@ -168,7 +168,7 @@ impl Remaining {
 
 /// One certificate: so many answers were certified when so much was spent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Step {
+pub struct CoverageStep {
     /// In the run's unit.
     pub spent: f64,
     /// Answers certified by then.
@@ -323,7 +323,7 @@ impl Overview {
             seconds: 0.0,
             calls_per_second: None,
             pace: Pace::new(terms, account),
-            money: Money::new(terms, books, account),
+            money: MoneyView::new(terms, books, account),
             shares: books
                 .pool()
                 .map(|pool| Shares { out: books.shares_out_count(), left: pool.fraction() }),
@@ -366,7 +366,7 @@ impl Overview {
     }
 }
 
-impl Money {
+impl MoneyView {
     fn new(terms: &RunTerms, books: &Books, account: &Account) -> Self {
         let ledger = books.ledger();
         Self {
@@ -514,7 +514,7 @@ fn majorities(terms: &RunTerms) -> String {
 
 /// What speaks against the promise, to stand beside it.
 fn doubt(terms: &RunTerms, warnings: &[Warning]) -> Option<String> {
-    let doubted = warnings.iter().filter(|warning| warning.kind.is_doubt());
+    let doubted = warnings.iter().filter(|warning| warning.kind.weakens_promise());
     let names: BTreeSet<&str> = doubted.map(|warning| terms.row_name(warning.verifier)).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(" and ");
     (!names.is_empty()).then(|| format!("This may not hold here: see what is said about {names}."))

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use goodarm_core::{ArmId, ArmStatus};
 use goodarm_data::candidates::{Candidate, Candidates, KEY};
 use goodarm_data::table::Table;
-use goodarm_record::outputs::flat::{self, Row};
+use goodarm_record::outputs::flat::{self, FlatRow};
 use goodarm_record::outputs::{Finding, OutputError, PairFinding, replace};
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -76,7 +76,7 @@ pub enum ExportError {
 impl Report {
     /// The answers' own fields, if the folder still has them.
     pub fn candidates(&self) -> Option<&Candidates> {
-        self.roster.as_ref().map(|roster| &*roster.candidates)
+        self.subjects.as_ref().map(|subjects| &*subjects.candidates)
     }
 
     /// Writes what the run found for another tool.
@@ -120,7 +120,7 @@ impl Report {
     }
 
     /// The certified answers in the order of their certificates, or all in the order of the file.
-    fn rows(&self, all: bool) -> Result<Vec<Row<'_>>, ExportError> {
+    fn rows(&self, all: bool) -> Result<Vec<FlatRow<'_>>, ExportError> {
         let candidates = self.candidates().ok_or_else(|| {
             let notes = self.notes().join(" ");
             ExportError::NoCandidates(format!("there is nothing to export. {notes}"))
@@ -136,7 +136,7 @@ impl Report {
         if !all {
             answers.sort_by_key(|(answer, _)| answer.rank);
         }
-        let row = |(answer, arm): (&crate::report::ReportAnswer, u32)| Row {
+        let row = |(answer, arm): (&crate::report::ReportAnswer, u32)| FlatRow {
             candidate: candidates.get(ArmId(arm)),
             finding: Finding {
                 status: answer.status.name(),
@@ -158,7 +158,7 @@ impl Report {
         Ok(answers.into_iter().map(row).collect())
     }
 
-    fn write_dataset(&self, folder: &Path, rows: &[Row<'_>]) -> Result<(), ExportError> {
+    fn write_dataset(&self, folder: &Path, rows: &[FlatRow<'_>]) -> Result<(), ExportError> {
         let data = folder.join("data");
         fs::create_dir_all(&data)
             .map_err(|error| ExportError::Folder { path: data.clone(), error })?;
@@ -180,7 +180,7 @@ impl Report {
 }
 
 /// An answer as a sample: the question is the input, the answer is the target.
-fn sample(row: &Row<'_>, question: &str, answer: &str) -> Value {
+fn sample(row: &FlatRow<'_>, question: &str, answer: &str) -> Value {
     let Candidate { id, .. } = &row.candidate;
     let text = |path: &str| match row.candidate.field(path) {
         Some(Value::String(text)) => Value::from(text.as_str()),

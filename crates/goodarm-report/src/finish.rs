@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use goodarm_record::ending::{Ending, NeverScored};
 use goodarm_record::finish::{self, Recovery};
-use goodarm_record::outputs::{OutputError, Standing};
+use goodarm_record::outputs::{OutputError, RunState};
 use goodarm_record::view::Overview;
 
 use crate::report::{Report, ReportError};
@@ -36,7 +36,7 @@ pub enum PageOutcome {
 /// # Errors
 ///
 /// A file cannot be written. One that is only for people, the page, is no error.
-pub fn finish_run(standing: &Standing<'_>, ending: &Ending) -> Result<FinishedRun, OutputError> {
+pub fn finish_run(standing: &RunState<'_>, ending: &Ending) -> Result<FinishedRun, OutputError> {
     let overview = finish::write(standing, ending)?;
     let page = if overview.calls > CALLS_MAX || overview.candidates > CANDIDATES_MAX {
         PageOutcome::TooLarge

@@ -20,11 +20,11 @@ use std::path::{Path, PathBuf};
 use goodarm_core::{ArmId, Books, QuestionId};
 use goodarm_plot::Figure;
 use goodarm_record::folder::Folder;
-use goodarm_record::labels::{self, LabelError, Published};
+use goodarm_record::labels::{self, LabelError, PublishedClaim};
 use goodarm_record::outputs::page::Sealing;
 use goodarm_record::outputs::{self, OutputError};
-use goodarm_record::replay::{Balance, Replay, ReplayError};
-use goodarm_record::roster::Roster;
+use goodarm_record::replay::{Balance, JournalError, Replay};
+use goodarm_record::subjects::Subjects;
 use goodarm_record::view::Overview;
 use thiserror::Error;
 
@@ -41,7 +41,7 @@ use gather::Gatherer;
 pub enum ReportError {
     /// The journal.
     #[error(transparent)]
-    Replay(#[from] ReplayError),
+    Replay(#[from] JournalError),
     /// The file of candidates that was named is missing, or holds other answers.
     #[error("{0}")]
     Candidates(String),
@@ -60,7 +60,7 @@ pub fn publish_claim(folder: &Folder) -> Result<Option<Overview>, ReportError> {
     let has_page = folder.report().exists();
     let calls = if has_page { KeptCalls::wanted() } else { KeptCalls::unwanted() };
     let published = labels::publish(folder, |balance| Gatherer::new(balance, calls))?;
-    let Some(Published { overview, replay }) = published else { return Ok(None) };
+    let Some(PublishedClaim { overview, replay }) = published else { return Ok(None) };
     if has_page {
         Report::new(folder, replay, None, None)?.write_page(None)?;
     }
@@ -73,7 +73,7 @@ pub struct Report {
     /// The totals, and every answer with its evidence.
     pub(crate) data: ReportData,
     /// The answers' own fields, and their questions; none if they cannot be found.
-    pub(crate) roster: Option<Roster>,
+    pub(crate) subjects: Option<Subjects>,
     /// Which of them is the id.
     id_field: String,
     reply_lengths: cut::LengthCounts,
@@ -104,12 +104,12 @@ impl Report {
         let replay = Replay::open(&folder.journal())?;
         let books = Books::new(replay.problem()?);
         // The journal was opened before: nobody is in it whom the candidates lack.
-        let kept = Roster::kept(&folder, &replay.history.terms, candidates);
-        let (roster, trouble) = match kept {
-            Ok(roster) => (Some(roster), None),
+        let kept = Subjects::kept(&folder, &replay.history.terms, candidates);
+        let (subjects, trouble) = match kept {
+            Ok(subjects) => (Some(subjects), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let balance = Balance::opening(books).with(roster);
+        let balance = Balance::opening(books).with(subjects);
         let mut replay = replay.followed_by(Gatherer::new(balance, calls));
         replay.run()?;
         Self::new(&folder, replay, candidates, trouble)
@@ -130,7 +130,7 @@ impl Report {
         let id_field = terms.id_field();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
         let count = data.answers.len();
-        let fits = |found: &Roster| {
+        let fits = |found: &Subjects| {
             let found = &found.candidates;
             found.len() >= count
                 && found.begin_with(terms.candidate_count, &history.header().candidates)
@@ -138,9 +138,9 @@ impl Report {
         };
         let other =
             || format!("{} does not hold the answers that the run is about.", path.display());
-        let found = balance.roster.filter(fits).ok_or_else(|| trouble.unwrap_or_else(other));
+        let found = balance.subjects.filter(fits).ok_or_else(|| trouble.unwrap_or_else(other));
         // What someone named must be right; what is merely not there is worth a note.
-        let roster = match found {
+        let subjects = match found {
             Ok(found) => Some(found),
             Err(problem) if candidates.is_some() => return Err(ReportError::Candidates(problem)),
             Err(problem) => {
@@ -150,27 +150,28 @@ impl Report {
                 None
             }
         };
-        if let Some(roster) = &roster {
+        if let Some(subjects) = &subjects {
             let certified = balance.books.certified().iter();
-            let certified: Vec<&str> = certified.map(|&arm| roster.id(arm)).collect();
+            let certified: Vec<&str> = certified.map(|&arm| subjects.id(arm)).collect();
             match labels::claim(folder, terms, &certified) {
                 Ok(claim) => data.overview.claim = claim,
                 Err(error) => data.overview.notes.push(error.to_string()),
             }
         }
         for (answer, arm) in data.answers.iter_mut().zip(0..) {
-            answer.id = roster
-                .as_ref()
-                .map_or_else(|| format!("answer {arm}"), |roster| roster.id(ArmId(arm)).to_owned());
+            answer.id = subjects.as_ref().map_or_else(
+                || format!("answer {arm}"),
+                |subjects| subjects.id(ArmId(arm)).to_owned(),
+            );
         }
         for (question, place) in data.by_question.iter_mut().zip(0..) {
-            question.id = roster.as_ref().map_or_else(
+            question.id = subjects.as_ref().map_or_else(
                 || format!("question {place}"),
-                |roster| roster.question_id(QuestionId(place)).to_owned(),
+                |subjects| subjects.question_id(QuestionId(place)).to_owned(),
             );
         }
         let folder = folder.clone();
-        Ok(Self { folder, data, roster, id_field, reply_lengths, calls, entry_count })
+        Ok(Self { folder, data, subjects, id_field, reply_lengths, calls, entry_count })
     }
 
     /// Writes the page, into the run's folder unless `out` names another place, and returns its path.
@@ -204,7 +205,7 @@ impl Report {
 
     /// Whether the file with the answers' texts is needed, since the run's folder has none that fits.
     pub const fn lacks_texts(&self) -> bool {
-        self.roster.is_none()
+        self.subjects.is_none()
     }
 
     /// Whether answers belong to questions, of which one each is certified.

@@ -18,8 +18,8 @@ use goodarm_core::Problem;
 use goodarm_data::candidates::Candidates;
 use goodarm_record::control::Control;
 use goodarm_record::notice::{Notice, Observer, Progress};
-use goodarm_record::outputs::Standing;
-use goodarm_record::questions::Questions;
+use goodarm_record::outputs::RunState;
+use goodarm_record::questions::RunQuestions;
 use goodarm_record::view::EndingView;
 
 use crate::site::{Port, Server, SiteError};
@@ -39,7 +39,7 @@ pub struct WatchedJob {
     /// The candidates that the job has; others are made during the run.
     pub candidates: Arc<Candidates>,
     /// The questions that they answer, if there are any.
-    pub questions: Option<Arc<Questions>>,
+    pub questions: Option<Arc<RunQuestions>>,
     /// What is to be certified.
     pub problem: Problem,
     /// For each attribute, the index of its verifier's [`Condition`](goodarm_record::notice::Condition).
@@ -61,7 +61,7 @@ impl Watch {
     pub fn open(
         port: Port,
         job: WatchedJob,
-        standing: &Standing<'_>,
+        standing: &RunState<'_>,
         progress: &Progress,
         control: &Arc<Control>,
     ) -> Result<Self, SiteError> {

@@ -106,8 +106,8 @@ pub(crate) fn calibrate(error: &CalibrateError) -> CommandError {
 }
 
 /// What writes files of a run again that an audit misses or does not know.
-pub(crate) fn about_audit(report: &audit::Report, folder: &Path) -> String {
-    let is_of_page = |problem: &audit::Problem| problem.area == audit::Area::Page;
+pub(crate) fn about_audit(report: &audit::AuditReport, folder: &Path) -> String {
+    let is_of_page = |problem: &audit::AuditProblem| problem.area == audit::Area::Page;
     let mut text = String::new();
     if report.problems.iter().any(is_of_page) {
         text += &format!("hint   goodarm report {} writes the page again\n", shell_word(folder));

@@ -7,7 +7,9 @@ use goodarm_core::{QuestionId, ServiceId};
 use goodarm_data::candidates::{Candidate, Candidates, CandidatesError, KEY};
 use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::GuaranteeName;
-use goodarm_record::questions::{self, Finals, MadeAnswer, Questions, Sorted, hex};
+use goodarm_record::questions::{
+    self, FinalAnswers, MadeAnswer, RunQuestions, SortedCandidates, hex,
+};
 use goodarm_record::terms::{GeneratorTerms, QuestionTerms};
 
 use super::{Job, JobSettings, ServiceSpec};
@@ -49,7 +51,7 @@ impl QuestionSpec {
         let (list, id_field) = (self.list.clone(), id_field.to_owned());
         let (question_field, answer_field) =
             (self.question_field.clone(), self.answer_field.clone());
-        Questions { list, question_field, answer_field, id_field }.sample(given, PLACEHOLDER)
+        RunQuestions { list, question_field, answer_field, id_field }.sample(given, PLACEHOLDER)
     }
 
     /// What is wrong if there are no answers and nobody makes any.
@@ -148,8 +150,8 @@ impl Job {
 /// Candidates, sorted by what they answer.
 pub(super) struct Subjects {
     pub(super) candidates: Candidates,
-    pub(super) questions: Option<Questions>,
-    pub(super) finals: Finals,
+    pub(super) questions: Option<RunQuestions>,
+    pub(super) finals: FinalAnswers,
     pub(super) generators: Vec<ServiceSpec>,
     answers: Vec<(u32, u32)>,
     candidates_max: usize,
@@ -164,7 +166,7 @@ impl Subjects {
         Self {
             candidates,
             questions: None,
-            finals: Finals::default(),
+            finals: FinalAnswers::default(),
             generators: Vec::new(),
             answers: Vec::new(),
             candidates_max: 0,
@@ -183,7 +185,7 @@ impl Subjects {
         let Some(spec) = spec else { return Ok(Self::nothing(candidates)) };
         let QuestionSpec { list, question_field, answer_field, generators, .. } = spec;
         let id_field = id_field.to_owned();
-        let questions = Questions { list, question_field, answer_field, id_field };
+        let questions = RunQuestions { list, question_field, answer_field, id_field };
         let candidates = questions::joined(
             &candidates,
             &questions.list,
@@ -193,7 +195,7 @@ impl Subjects {
         let mut solvers = generators.iter().chain(verifiers);
         let finals = solvers.find_map(|solver| solver.service.manifest.final_answers.as_ref());
         let extractor = finals.map(|finals| finals.extractor.clone());
-        let Sorted { candidates, answers, finals } =
+        let SortedCandidates { candidates, answers, finals } =
             questions::sort(&questions, candidates, extractor.as_ref(), name)?;
         let makes = !generators.is_empty() || verifiers.iter().any(|verifier| verifier.proposes);
         Ok(Self {

@@ -13,7 +13,7 @@ use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::candidates::{Candidates, CandidatesError};
 use goodarm_data::problem::{KeyProblem, ProblemKind, collect};
 use goodarm_files::money::AmountInput;
-use goodarm_record::job_file::table::{Table, unknown_keys};
+use goodarm_record::job_file::table::{JobTable, unknown_keys};
 use goodarm_record::job_file::{
     CriterionKeys, GeneratorKeys, GuaranteeName, JobFile, ServiceKeys, TIMEOUT, VERIFIER_KEYS,
     Votes, key_names,
@@ -107,8 +107,8 @@ pub(super) fn parse(
     result.map_err(|error| located(path, &table, error))
 }
 
-fn table_of<'a>(path: &Path, text: &'a str) -> Result<Table<'a>, JobError> {
-    Table::parse(text).map_err(|error| {
+fn table_of<'a>(path: &Path, text: &'a str) -> Result<JobTable<'a>, JobError> {
+    JobTable::parse(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map(|before| 1 + before.matches('\n').count());
         let message = without_keys(error.to_string().trim_end());
@@ -119,7 +119,7 @@ fn table_of<'a>(path: &Path, text: &'a str) -> Result<Table<'a>, JobError> {
 }
 
 /// The job's own keys.
-fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile> {
+fn read_own(table: &JobTable<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile> {
     let known = keys_of::<JobFile>();
     error::extend(problems, None, unknown_keys(table, &known).collect());
     let mut more = Vec::new();
@@ -144,7 +144,7 @@ fn read_own(table: &Table<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile
 
 /// One of `[[verifiers]]`.
 struct Entry<'a> {
-    table: Table<'a>,
+    table: JobTable<'a>,
     name: String,
 }
 
@@ -164,12 +164,12 @@ struct ReadGenerator {
 }
 
 /// `[generator]`, and each of `[[generators]]`.
-fn generator_tables<'a>(table: &Table<'a>) -> Vec<Table<'a>> {
+fn generator_tables<'a>(table: &JobTable<'a>) -> Vec<JobTable<'a>> {
     table.table("generator").into_iter().chain(table.tables("generators")).collect()
 }
 
 impl<'a> Entry<'a> {
-    fn new(table: Table<'a>) -> Self {
+    fn new(table: JobTable<'a>) -> Self {
         let name = table.text_of("name").unwrap_or_default().to_owned();
         Self { table, name }
     }
@@ -283,7 +283,7 @@ const PYTHON: &str = "python";
 const PYTHON_HINT: &str = "a function of Python's is given from there: goodarm.run(\"job.toml\", verifiers={\"name\": function})";
 
 /// Keys that a kind does not have.
-fn foreign_keys(table: &Table<'_>, kind: &Kind, known: &BTreeSet<String>) -> Vec<KeyProblem> {
+fn foreign_keys(table: &JobTable<'_>, kind: &Kind, known: &BTreeSet<String>) -> Vec<KeyProblem> {
     unknown_keys(table, known)
         .map(|problem| KeyProblem {
             message: format!("{} (kind {})", problem.message, kind.name),
@@ -617,7 +617,7 @@ const BYTES_PER_TOKEN: usize = 8;
 const ANSWER_BYTES_LIMIT: usize = 1 << 20;
 
 /// The same problems, with where they are.
-fn located(path: &Path, table: &Table<'_>, mut error: JobError) -> JobError {
+fn located(path: &Path, table: &JobTable<'_>, mut error: JobError) -> JobError {
     let mut verifiers = table.tables("verifiers");
     let verifier_count = verifiers.len();
     verifiers.extend(generator_tables(table));

@@ -8,7 +8,7 @@ use goodarm_files::words::{money, were};
 use goodarm_record::control::Control;
 use goodarm_record::history::SettledCall;
 use goodarm_record::notice::{Condition, HeldBy, Notice, Observer, Progress};
-use goodarm_record::view::questions::AnsweredView;
+use goodarm_record::view::questions::AnsweredQuestion;
 use goodarm_record::view::warnings::{Warning, WarningKind, warnings};
 use goodarm_record::view::{LoanView, Overview, PairView, Remaining};
 use tokio::time::Instant;
@@ -127,7 +127,7 @@ impl<'a> Announcer<'a> {
 
     pub(super) fn tell_of_calls(&mut self, run: &mut Run) {
         let names = |call: &SettledCall<'_>| {
-            let (list, place) = run.roster.place(call.target);
+            let (list, place) = run.subjects.place(call.target);
             (list.id(place), run.job.service_of(call.target).name.as_str())
         };
         for call in run.news.calls.drain(..) {
@@ -190,13 +190,13 @@ impl<'a> Announcer<'a> {
             let pair = |attribute| PairView::new(books, &run.account, arm, attribute);
             self.observer.notice(Notice::Certified {
                 arm,
-                id: run.roster.candidates.id(arm),
+                id: run.subjects.candidates.id(arm),
                 made: run.made(arm),
                 count: run.news.certified_count,
                 spent,
                 evidence: &books.problem().attributes().map(pair).collect::<Vec<_>>(),
                 loan: LoanView::new(books, arm),
-                answers: AnsweredView::new(books, arm),
+                answers: AnsweredQuestion::new(books, arm),
             });
         }
         if self.is_due() {
@@ -300,7 +300,7 @@ impl<'a> Announcer<'a> {
             failure_count: run.account.failure_count(),
             retry_count: run.engine.retry_count(),
             working_on: run.news.working_on.map(|target| {
-                let (list, place) = run.roster.place(target);
+                let (list, place) = run.subjects.place(target);
                 [run.job.service_of(target).name.clone(), list.id(place).to_owned()]
             }),
             forecast: self.forecast,

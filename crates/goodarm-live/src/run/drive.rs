@@ -134,7 +134,7 @@ impl Run {
             _ if control.is_leaving() => Phase::Leaving,
             Phase::Draining(ending) => Phase::Draining(ending),
             _ if control.is_stopping() => Phase::Draining(Ending::Interrupted),
-            _ => match self.health.ending(&self.job, &self.roster, self.engine.conditions()) {
+            _ => match self.health.ending(&self.job, &self.subjects, self.engine.conditions()) {
                 Some(ending) => Phase::Draining(ending),
                 None if control.is_paused() => Phase::Paused,
                 None => Phase::Working,
@@ -153,7 +153,7 @@ impl Run {
             let service = job.problem.service(target);
             let work = self.works.remove(&call.ticket);
             // One of the job's is looked up when its turn has come: many calls may wait.
-            let made = match (target, self.roster.place(target)) {
+            let made = match (target, self.subjects.place(target)) {
                 (Target::Arm(..), (_, arm)) if arm.index() < job.candidates.len() => None,
                 (_, (list, place)) => Some(list.get(place)),
             };
@@ -296,7 +296,7 @@ impl Run {
                 books.question(question).asked_count_of(generator)
             }
         };
-        let (candidates, arm) = self.roster.place(target);
+        let (candidates, arm) = self.subjects.place(target);
         called.answer(Place {
             candidates,
             arm,

@@ -9,11 +9,11 @@ use goodarm_record::account::{Account, OutcomeTotals};
 use goodarm_record::ending::{Ending, NeverScored};
 use goodarm_record::history::SettledCall;
 use goodarm_record::notice::Condition;
-use goodarm_record::roster::Roster;
+use goodarm_record::subjects::Subjects;
 
 use crate::job::{Job, JobService};
 use crate::run::{outcome, place_of};
-use crate::service::{Remark, Reply, Verdict};
+use crate::service::{Reply, ServiceWarning, Verdict};
 use crate::throttle::Throttle;
 
 /// What each service has yet to show. People are not on trial: an answer of "cannot tell" is not a failure.
@@ -49,7 +49,7 @@ impl Health {
     pub(super) fn ending(
         &self,
         job: &Job,
-        roster: &Roster,
+        subjects: &Subjects,
         conditions: impl Iterator<Item = Condition>,
     ) -> Option<Ending> {
         job.problem.services().zip(conditions).find_map(|(service, condition)| {
@@ -62,7 +62,7 @@ impl Health {
                     Some(Ending::Mistrusted { verifier: verifier(), reason })
                 }
                 Condition::NeverScored { reason } => {
-                    Some(self.never_scored(job, roster, service, reason))
+                    Some(self.never_scored(job, subjects, service, reason))
                 }
                 Condition::Open
                 | Condition::Partly { .. }
@@ -75,14 +75,14 @@ impl Health {
     fn never_scored(
         &self,
         job: &Job,
-        roster: &Roster,
+        subjects: &Subjects,
         service: ServiceId,
         reason: String,
     ) -> Ending {
         let verifier = job.service(service);
         let call = self.0[service.index()].unscored.as_ref();
         let target = call.map_or_else(|| job.target_of(service), |call| call.target);
-        let (list, place) = roster.place(target);
+        let (list, place) = subjects.place(target);
         let candidate = list.get(place);
         let answers = verifier.service.manifest.answers_questions;
         Ending::NeverScored(Box::new(NeverScored {
@@ -146,12 +146,12 @@ impl Health {
 
 /// What is to be known about a service since this reply, and is not in the journal yet. A reply is to have a
 /// score for each of `declared`.
-pub(super) fn remark(
+pub(super) fn warning(
     service: &JobService,
     declared: &[&Attribute],
     reply: &Reply,
-    known: &[Remark],
-) -> Option<Remark> {
+    known: &[ServiceWarning],
+) -> Option<ServiceWarning> {
     if known.len() >= REMARKS_MAX {
         return None;
     }
@@ -163,17 +163,17 @@ pub(super) fn remark(
     let is_one_of_several = declared.len() > 1;
     let off_scale = declared.iter().zip(scores).find_map(|(declared, score)| {
         let [lowest, highest] = outcome::off_scale(declared, score?)?;
-        // The remark stands with the first criterion, whose calls they are.
+        // The warning stands with the first criterion, whose calls they are.
         let who = if is_one_of_several { declared.name() } else { "it" };
-        Some(Remark {
-            is_doubt: false,
+        Some(ServiceWarning {
+            weakens_promise: false,
             text: format!(
                 "{who} scores on another scale than it declares, {lowest} to {highest}: such calls count as failed"
             ),
         })
     });
-    let of_verifier = || service.remark();
-    off_scale.or_else(of_verifier).filter(|remark| !known.contains(remark))
+    let of_verifier = || service.warning();
+    off_scale.or_else(of_verifier).filter(|warning| !known.contains(warning))
 }
 
 /// The criteria of a service that no call has scored yet, counted from 0.

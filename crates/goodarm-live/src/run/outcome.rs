@@ -3,7 +3,7 @@
 use goodarm_core::{
     Attribute, BlockingFailure, CountedFailure, Failure, Outcome, ScoreModel, VoidFailure,
 };
-use goodarm_record::reply::{Answer, Verdict};
+use goodarm_record::reply::{AnswerReply, Verdict};
 
 /// What a verdict of a verifier that is declared so, criterion by criterion, counts as, and why if it
 /// is not a score for each.
@@ -37,7 +37,7 @@ pub(crate) fn outcome(declared: &[&Attribute], verdict: Verdict) -> (Outcome, St
 }
 
 /// What a verdict about a question counts as: its answer, or why there is none.
-pub(crate) fn of_answer(verdict: Verdict) -> Result<Answer, (Failure, String)> {
+pub(crate) fn of_answer(verdict: Verdict) -> Result<AnswerReply, (Failure, String)> {
     let unreadable = |reason: &str| (Failure::Counted(CountedFailure::Unreadable), reason.into());
     match verdict {
         Verdict::Answer(answer) if answer.last.trim().is_empty() => {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use goodarm_core::{Call, ServiceId, Session, Ticket};
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
-use goodarm_record::people::{Heard, Replies, make_durable};
+use goodarm_record::people::{HumanReply, Replies, make_durable};
 use goodarm_record::reply::{Reply, Usage};
 use goodarm_record::sealed_lines::SealedError;
 use goodarm_record::terms::RunTerms;
@@ -22,7 +22,7 @@ pub(super) struct HumanCalls {
     /// Of each service: whether it is people.
     are_asked: Vec<bool>,
     waiting: BTreeMap<Ticket, Waiting>,
-    answered: VecDeque<(Call, Heard)>,
+    answered: VecDeque<(Call, HumanReply)>,
     replies: Replies,
     path: PathBuf,
     /// The number of the next call, as far as is known: a reply to that one or a later one may be read
@@ -127,7 +127,7 @@ impl Run {
 
     /// Keeps a call for people. Its card is the intent in the journal.
     pub(super) fn ask_people(&mut self, call: Call) {
-        let (list, place) = self.roster.place(call.target);
+        let (list, place) = self.subjects.place(call.target);
         self.people.ask(call, &self.job.service_of(call.target).name, list.id(place));
     }
 

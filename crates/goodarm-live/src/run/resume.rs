@@ -13,12 +13,12 @@ use goodarm_files::words::were;
 use goodarm_record::changes;
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
-use goodarm_record::history::{Entry, History, HistoryError, SettledCall};
+use goodarm_record::history::{History, HistoryError, JournalEntry, SettledCall};
 use goodarm_record::job_file::GuaranteeName;
 use goodarm_record::job_file::Scores;
-use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, Opened, Record};
+use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, OpenedJournal, Record};
 use goodarm_record::labels;
-use goodarm_record::replay::{Balance, Follower, Replay, ReplayError};
+use goodarm_record::replay::{Balance, Follower, JournalError, Replay};
 use goodarm_record::terms::RunTerms;
 
 use crate::job::Job;
@@ -29,7 +29,7 @@ use crate::service::Answered;
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
 pub(super) fn is_unborn(path: &Path) -> bool {
-    matches!(journal::open(path), Ok(Opened::NeverBegun { .. }))
+    matches!(journal::open(path), Ok(OpenedJournal::NeverBegun { .. }))
 }
 
 /// The journal of a folder, if there is one, for this process alone to write. The lock of the folder
@@ -170,7 +170,7 @@ struct Past<'a> {
 impl Follower for Past<'_> {
     type Refusal = RunError;
 
-    fn follow(&mut self, entry: &Entry<'_>) -> Result<(), RunError> {
+    fn follow(&mut self, entry: &JournalEntry<'_>) -> Result<(), RunError> {
         let diverged = |error| RunError::Diverged(format!("entry {}: {error}", entry.index));
         self.balance.follow(entry).map_err(diverged)?;
         let arm_count = self.balance.books.books().problem().arm_count();
@@ -179,7 +179,7 @@ impl Follower for Past<'_> {
         {
             return Err(RunError::Changed(vec![other_candidates(self.job)]));
         }
-        if let Some(Ticket(call)) = self.balance.roster.as_ref().and_then(|it| it.mislabelled) {
+        if let Some(Ticket(call)) = self.balance.subjects.as_ref().and_then(|it| it.mislabelled) {
             let text = format!("call {call}: its final answer has another number in the record");
             return Err(RunError::Diverged(text));
         }
@@ -215,10 +215,10 @@ impl<'a> Past<'a> {
 
     /// What of the job cannot be taken up behind it.
     fn unwanted(&mut self) -> Vec<String> {
-        let (job, Balance { books: session, roster, .. }) = (self.job, &mut self.balance);
+        let (job, Balance { books: session, subjects, .. }) = (self.job, &mut self.balance);
         let books = session.books();
         let (began, now) = (books.problem().budget(), books.ledger().budget());
-        let answer_count = roster.as_ref().map_or(0, |roster| roster.candidates.len());
+        let answer_count = subjects.as_ref().map_or(0, |subjects| subjects.candidates.len());
         let count = answer_count.saturating_sub(books.problem().arm_count());
         let added = if count > 0 { session.add_arms(count) } else { Ok(()) };
         let added = added.err().map(|error| format!("  {}: {error}", job.candidates_name));
@@ -240,10 +240,10 @@ fn last_budget(mut replay: Replay<()>) -> Result<(Cost, Cost), RunError> {
 }
 
 /// Why a run cannot be taken up if its journal cannot be replayed.
-fn of_replay<R>(error: ReplayError<R>, refused: impl FnOnce(R) -> RunError) -> RunError {
+fn of_replay<R>(error: JournalError<R>, refused: impl FnOnce(R) -> RunError) -> RunError {
     match error {
-        ReplayError::History { path, error } => RunError::Journal { path, error },
-        ReplayError::Mismatch { error, .. } => refused(error),
+        JournalError::History { path, error } => RunError::Journal { path, error },
+        JournalError::Mismatch { error, .. } => refused(error),
     }
 }
 
@@ -292,7 +292,7 @@ impl Run {
     /// Takes up the candidates that are in the job and not in the journal. The run's folder has them
     /// already, so that whoever reads of them in the journal finds them.
     fn add_candidates(&mut self) -> Result<(), RunError> {
-        let candidates = &self.roster.candidates;
+        let candidates = &self.subjects.candidates;
         let count = candidates.len() - self.session.books().problem().arm_count();
         if count == 0 {
             return Ok(());

@@ -9,7 +9,7 @@ use goodarm_record::reply::shorten;
 use crate::engine::Returned;
 use crate::run::outcome::{of_answer, outcome};
 use crate::run::{Run, health};
-use crate::service::{Answer, Reply, Verdict};
+use crate::service::{AnswerReply, Reply, Verdict};
 
 impl Run {
     pub(super) fn settle_returned(&mut self, Returned { call, reply }: Returned) {
@@ -48,18 +48,18 @@ impl Run {
             }
             Target::Question(..) => Vec::new(),
         };
-        let known = &self.account.service(service).remarks;
-        let remark = health::remark(called, &declared, &reply, known);
+        let known = &self.account.service(service).warnings;
+        let warning = health::warning(called, &declared, &reply, known);
         let is_made = origin != Origin::Unstarted && !matches!(reply.verdict, Verdict::Known(_));
         let mut answer = String::new();
         let (outcome, reason) = match target {
             Target::Arm(..) => outcome(&declared, reply.verdict),
             Target::Question(question, source) => match of_answer(reply.verdict) {
-                Ok(Answer { text, last }) => {
+                Ok(AnswerReply { text, last }) => {
                     answer = kept_answer(&last);
                     // What may become a candidate is kept as a whole.
                     reply.text = if self.makes_answers(source) { text } else { shorten(text) };
-                    let label = self.roster.label(question, &answer);
+                    let label = self.subjects.label(question, &answer);
                     (Outcome::Answer(Some(label)), String::new())
                 }
                 Err((failure, reason)) => (Outcome::Failed(failure), reason),
@@ -92,7 +92,7 @@ impl Run {
                 reply: reply.text.into(),
                 answer: answer.into(),
                 reason: reason.into(),
-                remark,
+                warning,
                 ..Note::default()
             },
         };
@@ -133,7 +133,7 @@ impl Run {
         }
         let settled = self.session.settle(call.ticket, &call.outcome, call.cost);
         let settled = settled.expect("the ticket is in flight, and the score checked");
-        self.roster.take(self.session.books().problem(), settled, call);
+        self.subjects.take(self.session.books().problem(), settled, call);
         self.account.take_call(self.session.books(), call);
     }
 }

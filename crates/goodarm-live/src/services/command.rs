@@ -32,7 +32,7 @@ use goodarm_data::candidates::Candidate;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
 use goodarm_record::fingerprint::Fingerprint;
-use goodarm_record::reply::{Remark, Reply, Usage, Verdict, shorten};
+use goodarm_record::reply::{Reply, ServiceWarning, Usage, Verdict, shorten};
 
 /// A program that reads a candidate and answers with a score.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -186,8 +186,8 @@ impl Remote for Command {
         })
     }
 
-    fn remark(&self) -> Option<Remark> {
-        self.workers.as_ref().and_then(Pool::remark)
+    fn warning(&self) -> Option<ServiceWarning> {
+        self.workers.as_ref().and_then(Pool::warning)
     }
 }
 

@@ -35,7 +35,7 @@ use crate::throttle::Throttle;
 use crate::transcript;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{Remark, Reply, Usage, Verdict, shorten};
+use goodarm_record::reply::{Reply, ServiceWarning, Usage, Verdict, shorten};
 
 /// One or several addresses, with everything that does not change from call to call. Which of them a
 /// request goes to is for the throttle to say; each request goes to one.
@@ -154,8 +154,8 @@ impl Endpoint {
     }
 
     /// Of a server that spoke when no call was made: once for each address.
-    pub(crate) fn remark(&self) -> Option<Remark> {
-        self.addresses.iter().find_map(|address| address.transport.remark(&address.host))
+    pub(crate) fn warning(&self) -> Option<ServiceWarning> {
+        self.addresses.iter().find_map(|address| address.transport.warning(&address.host))
     }
 
     /// Posts a JSON body in its turn, again as long as no work was begun. What is not a whole body

@@ -21,7 +21,7 @@ use goodarm_data::candidates::Candidate;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_data::template::Template;
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{NOTHING, Remark, Reply, Usage, Verdict};
+use goodarm_record::reply::{NOTHING, Reply, ServiceWarning, Usage, Verdict};
 
 /// A server of one's own.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -200,8 +200,8 @@ impl Remote for Http {
         Box::pin(self.post(candidate, throttle))
     }
 
-    fn remark(&self) -> Option<Remark> {
-        self.endpoint.remark()
+    fn warning(&self) -> Option<ServiceWarning> {
+        self.endpoint.warning()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use goodarm_data::candidates::Candidates;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_data::template::Template;
-use goodarm_record::card_queue::Wanted;
+use goodarm_record::card_queue::ReplyForm;
 use goodarm_record::job_file::{Scores, Unit};
 use goodarm_record::people::wanted_of;
 use goodarm_record::terms::PeopleTerms;
@@ -36,7 +36,7 @@ impl KindKeys for HumanKeys {
     fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
         if setting.makes_answers {
             let questions = setting.questions.unwrap_or(setting.candidates);
-            return self.human(Wanted::Answer, setting, questions, Vec::new());
+            return self.human(ReplyForm::Answer, setting, questions, Vec::new());
         }
         let scores = setting.keys.scores.unwrap_or(Scores::Binary);
         let mut problems = Vec::new();
@@ -51,7 +51,7 @@ impl KindKeys for HumanKeys {
 impl HumanKeys {
     fn human(
         &self,
-        wanted: Wanted,
+        wanted: ReplyForm,
         setting: &Setting<'_>,
         subjects: &Candidates,
         mut problems: Vec<KeyProblem>,
@@ -93,7 +93,7 @@ impl HumanKeys {
                 Unit::Calls => DefaultPrice::ByUnit,
                 _ => DefaultPrice::Needed,
             },
-            answers_questions: wanted == Wanted::Answer,
+            answers_questions: wanted == ReplyForm::Answer,
             ..Manifest::default()
         };
         Ok(Service::deferred(manifest, Deferred::new(terms, wanted)))
@@ -116,11 +116,11 @@ fn unmeant(setting: &Setting<'_>) -> Vec<KeyProblem> {
     unmeant.map(|(key, _, why)| KeyProblem::new(key, format!("not for a person: {why}"))).collect()
 }
 
-const fn default_question(wanted: Wanted) -> &'static str {
+const fn default_question(wanted: ReplyForm) -> &'static str {
     match wanted {
-        Wanted::Verdict => "Is this answer right?",
-        Wanted::Score { .. } => "How good is this answer?",
-        Wanted::Answer => "What is the answer?",
+        ReplyForm::Verdict => "Is this answer right?",
+        ReplyForm::Score { .. } => "How good is this answer?",
+        ReplyForm::Answer => "What is the answer?",
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use goodarm_data::candidates::Candidates;
 use goodarm_data::problem::KeyProblem;
-use goodarm_record::job_file::table::Table;
+use goodarm_record::job_file::table::JobTable;
 use goodarm_record::job_file::{ServiceKeys, Unit};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -33,7 +33,7 @@ pub struct Kind {
 }
 
 /// Reads the keys of one kind, with everything that is wrong with them put aside.
-type ReadKeys = fn(&Table<'_>, &mut Vec<KeyProblem>) -> Option<Box<dyn KindKeys>>;
+type ReadKeys = fn(&JobTable<'_>, &mut Vec<KeyProblem>) -> Option<Box<dyn KindKeys>>;
 
 /// The keys that one kind of service has beyond those of every service.
 pub trait KindKeys {
@@ -98,14 +98,14 @@ impl Kind {
     /// Its own keys, with everything that cannot be read put aside.
     pub(crate) fn read(
         &self,
-        table: &Table<'_>,
+        table: &JobTable<'_>,
         problems: &mut Vec<KeyProblem>,
     ) -> Option<Box<dyn KindKeys>> {
         (self.read)(table, problems)
     }
 }
 
-fn read<K>(table: &Table<'_>, problems: &mut Vec<KeyProblem>) -> Option<Box<dyn KindKeys>>
+fn read<K>(table: &JobTable<'_>, problems: &mut Vec<KeyProblem>) -> Option<Box<dyn KindKeys>>
 where
     K: KindKeys + DeserializeOwned + JsonSchema + 'static,
 {

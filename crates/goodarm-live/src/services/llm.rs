@@ -17,7 +17,7 @@ use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_data::steps::BYTES_AT_ONCE;
 use goodarm_data::template::{Template, TemplateError};
 use goodarm_record::job_file::{Scores, Unit};
-use goodarm_record::reply::{NOTHING, Remark, Reply, Verdict, shorten};
+use goodarm_record::reply::{NOTHING, Reply, ServiceWarning, Verdict, shorten};
 
 use self::chat::{Chat, ChatReply};
 use self::freshness::Freshness;
@@ -317,16 +317,16 @@ impl Remote for Llm {
         Some(self.most_input_tokens(system.map_or(0, |system| system.len()) + prompt.len()))
     }
 
-    fn remark(&self) -> Option<Remark> {
-        if let Some(remark) = self.chat.remark() {
-            return Some(remark);
+    fn warning(&self) -> Option<ServiceWarning> {
+        if let Some(warning) = self.chat.warning() {
+            return Some(warning);
         }
         let margin = match &self.task {
             Task::Weigh(logprobs) => logprobs.warning(),
             _ => None,
         };
         let text = margin.or_else(|| self.repeats().map(|repeats| repeats.to_string()))?;
-        Some(Remark { is_doubt: true, text })
+        Some(ServiceWarning { weakens_promise: true, text })
     }
 }
 

@@ -4,7 +4,7 @@
 use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::Draws;
-use goodarm_record::recording::{Answers, RecordedAnswer, name_of};
+use goodarm_record::recording::{RecordedAnswer, RecordedAnswers, name_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,8 @@ impl PoolKeys {
         };
         let of = self.of.as_ref().unwrap_or(&setting.keys.name);
         let place = setting.folder.join(path);
-        let Answers { mut file, mut by_question } = Answers::read(&place, of).map_err(wrong)?;
+        let RecordedAnswers { mut file, mut by_question } =
+            RecordedAnswers::read(&place, of).map_err(wrong)?;
         file.path = name_of(path, &place);
         // In a run each has its own, and a file is one pool.
         let own = if place.is_dir() { format!("{} of {path}", of) } else { path.clone() };

@@ -2,7 +2,7 @@
 
 use goodarm_data::problem::KeyProblem;
 use goodarm_files::Draws;
-use goodarm_record::recording::{Outcome, Recording, name_of};
+use goodarm_record::recording::{RecordedOutcome, Recording, name_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ impl KindKeys for ReplayKeys {
             let reason = format!("{path}: its costs are in {theirs:?}, and the job's in {ours:?}");
             return Err(wrong(reason));
         }
-        let drawn = |outcome: &Outcome| Drawn {
+        let drawn = |outcome: &RecordedOutcome| Drawn {
             said: outcome.score.map_or(Said::Failed, Said::Score),
             cost: outcome.cost,
         };

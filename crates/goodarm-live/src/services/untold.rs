@@ -1,26 +1,26 @@
-//! A remark that is made once, by whichever call comes next.
+//! A warning that is given once, with the next call.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use goodarm_record::reply::Remark;
+use goodarm_record::reply::ServiceWarning;
 
-/// The first remark of its kind, until someone has taken it.
+/// The first warning of its kind, until it is taken.
 #[derive(Debug, Default)]
 pub(super) struct Untold {
-    first: OnceLock<Remark>,
+    first: OnceLock<ServiceWarning>,
     is_told: AtomicBool,
 }
 
 impl Untold {
-    /// Keeps a remark, unless there was one already.
-    pub(super) fn note(&self, remark: impl FnOnce() -> Remark) {
-        self.first.get_or_init(remark);
+    /// Keeps a warning, unless there was one already.
+    pub(super) fn note(&self, warning: impl FnOnce() -> ServiceWarning) {
+        self.first.get_or_init(warning);
     }
 
-    /// The remark, once.
-    pub(super) fn take(&self) -> Option<Remark> {
-        let remark = self.first.get()?;
-        (!self.is_told.swap(true, Ordering::Relaxed)).then(|| remark.clone())
+    /// The warning, once.
+    pub(super) fn take(&self) -> Option<ServiceWarning> {
+        let warning = self.first.get()?;
+        (!self.is_told.swap(true, Ordering::Relaxed)).then(|| warning.clone())
     }
 }

@@ -9,7 +9,7 @@ use goodarm_record::audit::Area;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::history::History;
-use goodarm_record::journal::{FileStorage, Journal, Note, Opened, Record, open};
+use goodarm_record::journal::{FileStorage, Journal, Note, OpenedJournal, Record, open};
 use goodarm_record::outputs::calls::CallLine;
 
 use crate::crash::{REPLAY_JOB, Stopper};
@@ -230,7 +230,7 @@ fn a_journal_that_added_other_candidates_is_refused() {
     let add = |count: u32, candidates: [u8; 32]| {
         place.write("run/summary.json", &summary);
         fs::write(place.journal(), &whole).expect("the journal");
-        let Ok(Opened::Begun(reader)) = open(&place.journal()) else { panic!("a journal") };
+        let Ok(OpenedJournal::Begun(reader)) = open(&place.journal()) else { panic!("a journal") };
         let tail = reader.finish().expect("a whole journal");
         let storage = FileStorage::open(&place.journal()).expect("a file");
         let mut journal = Journal::resume(storage, tail).expect("its end");

@@ -290,7 +290,7 @@ fn an_audit_covers_every_key_of_the_summary() {
             changed.insert(key.clone(), other);
             write_summary(&place, &changed);
             let report = place.audit();
-            let named = |problem: &goodarm_record::audit::Problem| problem.text.contains(key);
+            let named = |problem: &goodarm_record::audit::AuditProblem| problem.text.contains(key);
             assert!(report.problems.iter().any(named), "{key}: {:?}", report.problems);
         }
         let mut fewer = whole.clone();
@@ -315,8 +315,9 @@ fn an_audit_covers_every_key_of_the_summary() {
         changed.insert("ending".into(), json!(EndingView::new(facts.clone(), false)));
         write_summary(&place, &changed);
         let report = place.audit();
-        let named =
-            |problem: &goodarm_record::audit::Problem| problem.text.contains("ending is wrong");
+        let named = |problem: &goodarm_record::audit::AuditProblem| {
+            problem.text.contains("ending is wrong")
+        };
         assert!(report.problems.iter().any(named), "{facts:?}: {:?}", report.problems);
     }
     let sentence = whole["ending"]["sentence"].as_str().expect("a sentence");

@@ -4,12 +4,12 @@
 use std::fs;
 
 use goodarm_live::run::Run;
-use goodarm_record::audit::{Area, Report};
-use goodarm_record::card_queue::{CardQueue as _, CardQueueError, Said};
-use goodarm_record::claims::Rule;
+use goodarm_record::audit::{Area, AuditReport};
+use goodarm_record::card_queue::{CardQueue as _, CardQueueError, CardReply};
+use goodarm_record::claims::Consensus;
 use goodarm_record::folder::Folder;
 use goodarm_record::journal::Mark;
-use goodarm_record::labels::{self, ClaimQueue, LabelError, Terms};
+use goodarm_record::labels::{self, ClaimQueue, ClaimTerms, LabelError};
 use goodarm_record::sealed_lines::{SealedReader, SealedWriter};
 use goodarm_record::view::ClaimView;
 use serde_json::{Value, json};
@@ -41,17 +41,17 @@ fn labelled_place(count: usize) -> Place {
 }
 
 fn open(place: &Place) -> ClaimQueue {
-    opened(place, &Terms::default())
+    opened(place, &ClaimTerms::default())
 }
 
-fn opened(place: &Place, terms: &Terms) -> ClaimQueue {
+fn opened(place: &Place, terms: &ClaimTerms) -> ClaimQueue {
     ClaimQueue::open(&place.output(), terms).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Says the same about the next cards.
-fn say(queue: &mut ClaimQueue, by: &str, count: usize, said: &Said) {
+fn say(queue: &mut ClaimQueue, by: &str, count: usize, said: &CardReply) {
     for card in queue.upcoming(by, count).expect("cards") {
-        queue.say(by, &card.key, said.clone()).unwrap_or_else(|error| panic!("{error}"));
+        queue.submit(by, &card.key, said.clone()).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
@@ -107,7 +107,7 @@ fn an_answer_to_a_question_is_shown_behind_its_question() {
         assert_eq!(names, ["question", "right", "answer", "final_answer", "question_id"]);
         assert_eq!(card.fields[2].text, format!("It is {}.", card.fields[1].text));
     }
-    say(&mut queue, "Ann", 99, &Said::Right);
+    say(&mut queue, "Ann", 99, &CardReply::Right);
     labels::publish(&place.output(), |balance| balance)
         .expect("a summary")
         .expect("the run is over");
@@ -119,18 +119,18 @@ fn an_answer_to_a_question_is_shown_behind_its_question() {
 fn labels_prove_what_the_bound_says() {
     let place = labelled_place(100);
     let mut queue = open(&place);
-    let standing = queue.standing().expect("a queue");
+    let standing = queue.progress().expect("a queue");
     assert_eq!(
         standing.statement,
         "nothing is known yet about the 100 certified answers (0 labels, 0 wrong)"
     );
     assert_eq!(standing.outlook, "about 42 more labels until 95 %, if all of them say right");
     assert_eq!((standing.done, standing.all), (0, 100));
-    say(&mut queue, "Ann", 30, &Said::Right);
-    let standing = queue.standing().expect("a queue");
+    say(&mut queue, "Ann", 30, &CardReply::Right);
+    let standing = queue.progress().expect("a queue");
     assert_eq!(standing.outlook, "about 12 more labels until 95 %, if all of them say right");
-    say(&mut queue, "Ann", 12, &Said::Right);
-    let standing = queue.standing().expect("a queue");
+    say(&mut queue, "Ann", 12, &CardReply::Right);
+    let standing = queue.progress().expect("a queue");
     assert_eq!(
         standing.statement,
         "with confidence 95 % at least 95 % of the 100 certified answers are right (42 labels, 0 wrong)"
@@ -144,24 +144,24 @@ fn labels_prove_what_the_bound_says() {
     // What was said is there when it is opened again; all labels are the truth.
     let mut queue = open(&place);
     assert_eq!(queue.claim(), claim);
-    say(&mut queue, "Ann", 6, &Said::Wrong);
+    say(&mut queue, "Ann", 6, &CardReply::Wrong);
     assert_eq!(
-        queue.standing().expect("a queue").outlook,
+        queue.progress().expect("a queue").outlook,
         "95 % cannot be reached any more, 94 % at most"
     );
-    say(&mut queue, "Ann", 1, &Said::Skip);
-    say(&mut queue, "Ann", 99, &Said::Right);
+    say(&mut queue, "Ann", 1, &CardReply::Skip);
+    say(&mut queue, "Ann", 99, &CardReply::Right);
     let claim = queue.claim();
     assert_eq!((claim.at_least, claim.right, claim.wrong, claim.skipped), (93, 93, 6, 1));
     assert!(claim.statement.ends_with("(100 labels, 6 wrong, 1 skipped)"), "{}", claim.statement);
     assert!(claim.rests_on.iter().any(|text| text.contains("1 answer was skipped")));
-    assert_eq!(queue.standing().expect("a queue").outlook, "");
+    assert_eq!(queue.progress().expect("a queue").outlook, "");
     assert!(queue.next("Ann").expect("a queue").is_none());
     let place = labelled_place(50);
     let mut queue = open(&place);
-    say(&mut queue, "Ann", 4, &Said::Skip);
+    say(&mut queue, "Ann", 4, &CardReply::Skip);
     assert_eq!(
-        queue.standing().expect("a queue").outlook,
+        queue.progress().expect("a queue").outlook,
         "95 % cannot be reached any more, 92 % at most: about 46 more labels until 92 %, if all of them say right"
     );
 }
@@ -171,15 +171,24 @@ fn nobody_chooses_what_is_labelled() {
     let place = labelled_place(9);
     let mut queue = open(&place);
     let order = order(&place);
-    let said = |key: &str| (key.to_owned(), Said::Right);
-    let error = queue.say("Ann", &order[1], Said::Right).expect_err("it is not next");
+    let said = |key: &str| (key.to_owned(), CardReply::Right);
+    let error = queue.submit("Ann", &order[1], CardReply::Right).expect_err("it is not next");
     assert!(
         matches!(&error, CardQueueError::OutOfOrder { key, next } if *key == order[1] && *next == order[0])
     );
-    assert!(matches!(queue.say("Ann", "q99", Said::Right), Err(CardQueueError::Unknown(_))));
-    assert!(matches!(queue.say("Ann", &order[0], Said::Score(1.0)), Err(CardQueueError::Unfit(_))));
+    assert!(matches!(
+        queue.submit("Ann", "q99", CardReply::Right),
+        Err(CardQueueError::Unknown(_))
+    ));
+    assert!(matches!(
+        queue.submit("Ann", &order[0], CardReply::Score(1.0)),
+        Err(CardQueueError::Unfit(_))
+    ));
     for name in ["", "  ", &"x".repeat(201)] {
-        assert!(matches!(queue.say(name, &order[0], Said::Right), Err(CardQueueError::Unfit(_))));
+        assert!(matches!(
+            queue.submit(name, &order[0], CardReply::Right),
+            Err(CardQueueError::Unfit(_))
+        ));
     }
     // All of it or nothing.
     for said in [
@@ -187,35 +196,35 @@ fn nobody_chooses_what_is_labelled() {
         vec![said(&order[0]), said(&order[0])],
         vec![said(&order[0]), said("q99")],
     ] {
-        assert!(queue.say_all("Ann", said).is_err());
+        assert!(queue.submit_all("Ann", said).is_err());
         assert_eq!(queue.claim().lines, 1);
     }
-    queue.say_all("Ann", vec![said(&order[0]), said(&order[1])]).expect("the first two");
+    queue.submit_all("Ann", vec![said(&order[0]), said(&order[1])]).expect("the first two");
     assert_eq!(queue.claim().lines, 2, "several labels are one line");
     for (who, by) in [("Ann", "Ann"), ("Bob", "Ann")] {
-        let error = queue.say(who, &order[1], Said::Wrong).expect_err("it has its label");
+        let error = queue.submit(who, &order[1], CardReply::Wrong).expect_err("it has its label");
         assert!(
             matches!(&error, CardQueueError::Doubled { by: found, .. } if found == by),
             "{error}"
         );
     }
-    queue.say_all("Ann", Vec::new()).expect("nothing");
+    queue.submit_all("Ann", Vec::new()).expect("nothing");
     assert_eq!(queue.claim().lines, 2);
 }
 
-fn several(count: usize, rule: Rule) -> Terms {
-    Terms { labels_per_card: Some(count), rule: Some(rule), ..Terms::default() }
+fn several(count: usize, rule: Consensus) -> ClaimTerms {
+    ClaimTerms { labels_per_card: Some(count), rule: Some(rule), ..ClaimTerms::default() }
 }
 
 #[test]
 fn an_answer_counts_when_it_has_all_its_labels_and_none_before_it_lacks_one() {
     let place = labelled_place(9);
-    let mut queue = opened(&place, &several(2, Rule::All));
-    say(&mut queue, "Ann", 3, &Said::Right);
+    let mut queue = opened(&place, &several(2, Consensus::All));
+    say(&mut queue, "Ann", 3, &CardReply::Right);
     let claim = queue.claim();
     assert_eq!((claim.labels, claim.behind_gap), (0, 3));
-    say(&mut queue, "Bob", 1, &Said::Right);
-    say(&mut queue, "Bob", 1, &Said::Wrong);
+    say(&mut queue, "Bob", 1, &CardReply::Right);
+    say(&mut queue, "Bob", 1, &CardReply::Wrong);
     let claim = queue.claim();
     assert_eq!((claim.labels, claim.right, claim.wrong, claim.behind_gap), (2, 1, 1, 1));
     assert_eq!(claim.disagreements, 1);
@@ -228,7 +237,7 @@ fn an_answer_counts_when_it_has_all_its_labels_and_none_before_it_lacks_one() {
     assert!(claim.rests_on.iter().any(|text| text.contains("3 labels were taken back")));
     // A third person fills the gap, and Ann gets the next card.
     let order = order(&place);
-    say(&mut queue, "Cid", 1, &Said::Right);
+    say(&mut queue, "Cid", 1, &CardReply::Right);
     assert_eq!(queue.next("Ann").expect("a queue").expect("a card").key, order[1]);
     assert_eq!(queue.claim().labels, 1);
     let labellers = queue.claim().labellers;
@@ -240,11 +249,11 @@ fn an_answer_counts_when_it_has_all_its_labels_and_none_before_it_lacks_one() {
 #[test]
 fn a_rule_decides_where_people_differ() {
     for (count, rule, said, right, skipped) in [
-        (3, Rule::Majority, [Said::Right, Said::Right, Said::Wrong], 1, 0),
-        (3, Rule::Majority, [Said::Right, Said::Wrong, Said::Skip], 0, 0),
-        (3, Rule::Majority, [Said::Right, Said::Skip, Said::Skip], 0, 1),
-        (3, Rule::All, [Said::Right, Said::Right, Said::Skip], 0, 1),
-        (3, Rule::All, [Said::Right, Said::Right, Said::Right], 1, 0),
+        (3, Consensus::Majority, [CardReply::Right, CardReply::Right, CardReply::Wrong], 1, 0),
+        (3, Consensus::Majority, [CardReply::Right, CardReply::Wrong, CardReply::Skip], 0, 0),
+        (3, Consensus::Majority, [CardReply::Right, CardReply::Skip, CardReply::Skip], 0, 1),
+        (3, Consensus::All, [CardReply::Right, CardReply::Right, CardReply::Skip], 0, 1),
+        (3, Consensus::All, [CardReply::Right, CardReply::Right, CardReply::Right], 1, 0),
     ] {
         let place = labelled_place(3);
         let mut queue = opened(&place, &several(count, rule));
@@ -260,38 +269,41 @@ fn a_rule_decides_where_people_differ() {
 #[test]
 fn terms_are_fixed_when_a_claim_begins() {
     let place = labelled_place(3);
-    let refused = |terms: &Terms| match ClaimQueue::open(&place.output(), terms) {
+    let refused = |terms: &ClaimTerms| match ClaimQueue::open(&place.output(), terms) {
         Ok(_) => panic!("{terms:?} is taken"),
         Err(error) => error.to_string(),
     };
     for (terms, said) in [
-        (Terms { delta: Some(0.0), ..Terms::default() }, "delta is 0"),
-        (Terms { delta: Some(f64::NAN), ..Terms::default() }, "delta is NaN"),
-        (several(0, Rule::All), "0 labels for each answer"),
-        (several(99, Rule::All), "99 labels for each answer"),
-        (several(2, Rule::One), "expected the rule majority or all"),
-        (Terms { wanted: Some(1.5), ..Terms::default() }, "a share of 1.5 is wanted"),
+        (ClaimTerms { delta: Some(0.0), ..ClaimTerms::default() }, "delta is 0"),
+        (ClaimTerms { delta: Some(f64::NAN), ..ClaimTerms::default() }, "delta is NaN"),
+        (several(0, Consensus::All), "0 labels for each answer"),
+        (several(99, Consensus::All), "99 labels for each answer"),
+        (several(2, Consensus::One), "expected the rule majority or all"),
+        (ClaimTerms { wanted: Some(1.5), ..ClaimTerms::default() }, "a share of 1.5 is wanted"),
     ] {
         let error = refused(&terms);
         assert!(error.contains(said), "{error}");
     }
     assert!(!place.output().labels().exists(), "what cannot begin leaves no file");
-    let terms = Terms { delta: Some(0.1), labels_per_card: Some(2), ..Terms::default() };
-    assert_eq!(opened(&place, &terms).claim().rule, Rule::All, "what claims least");
+    let terms = ClaimTerms { delta: Some(0.1), labels_per_card: Some(2), ..ClaimTerms::default() };
+    assert_eq!(opened(&place, &terms).claim().rule, Consensus::All, "what claims least");
     for (terms, said) in [
-        (Terms { delta: Some(0.05), ..Terms::default() }, "delta 0.1, and not 0.05"),
+        (ClaimTerms { delta: Some(0.05), ..ClaimTerms::default() }, "delta 0.1, and not 0.05"),
         (
-            Terms { rule: Some(Rule::Majority), ..Terms::default() },
+            ClaimTerms { rule: Some(Consensus::Majority), ..ClaimTerms::default() },
             "the rule all, and not majority",
         ),
-        (Terms { labels_per_card: Some(1), ..Terms::default() }, "labels a card 2, and not 1"),
+        (
+            ClaimTerms { labels_per_card: Some(1), ..ClaimTerms::default() },
+            "labels a card 2, and not 1",
+        ),
     ] {
         let error = refused(&terms);
         assert!(error.contains(said), "{error}");
     }
     opened(&place, &terms);
-    let queue = opened(&place, &Terms { wanted: Some(0.5), ..Terms::default() });
-    let busy = ClaimQueue::open(&place.output(), &Terms::default());
+    let queue = opened(&place, &ClaimTerms { wanted: Some(0.5), ..ClaimTerms::default() });
+    let busy = ClaimQueue::open(&place.output(), &ClaimTerms::default());
     assert!(matches!(busy, Err(LabelError::Labels(error)) if error.to_string().contains("in use")));
     drop(queue);
 }
@@ -301,10 +313,10 @@ fn what_is_not_certified_is_not_labelled() {
     let place = Place::new(3);
     place.write("job.toml", &JOB.replace("right|wrong", "never"));
     place.run();
-    let error = ClaimQueue::open(&place.output(), &Terms::default());
+    let error = ClaimQueue::open(&place.output(), &ClaimTerms::default());
     assert!(matches!(error, Err(LabelError::NothingCertified(_))));
     let nowhere = Folder::new(&place.path().join("nowhere"));
-    assert!(ClaimQueue::open(&nowhere, &Terms::default()).is_err());
+    assert!(ClaimQueue::open(&nowhere, &ClaimTerms::default()).is_err());
     assert!(!place.output().labels().exists() && !nowhere.path().exists());
 }
 
@@ -312,9 +324,9 @@ fn what_is_not_certified_is_not_labelled() {
 fn a_file_that_is_cut_off_anywhere_has_its_whole_lines_and_goes_on() {
     let place = labelled_place(6);
     let mut queue = open(&place);
-    say(&mut queue, "Ann", 2, &Said::Right);
+    say(&mut queue, "Ann", 2, &CardReply::Right);
     queue.undo("Ann").expect("a queue");
-    say(&mut queue, "Ann", 3, &Said::Wrong);
+    say(&mut queue, "Ann", 3, &CardReply::Wrong);
     let labels = place.output().labels();
     drop(queue);
     let whole = fs::read(&labels).expect("labels");
@@ -338,7 +350,7 @@ fn a_file_that_is_cut_off_anywhere_has_its_whole_lines_and_goes_on() {
         let claim = queue.claim();
         assert_eq!((claim.lines, claim.labels), (expected.lines, expected.labels), "{cut}");
         assert_eq!(claim, *expected, "cut at {cut}");
-        say(&mut queue, "Ann", 1, &Said::Right);
+        say(&mut queue, "Ann", 1, &CardReply::Right);
         drop(queue);
         assert_eq!(open(&place).claim().lines, expected.lines + 1);
     }
@@ -355,8 +367,8 @@ fn the_claim_is_in_the_summary_and_an_audit_computes_it_again() {
     place.assert_clean();
     let before = summary(&place);
     assert_eq!(before.get("claim"), None);
-    say(&mut queue, "Ann", 20, &Said::Right);
-    say(&mut queue, "Ann", 1, &Said::Wrong);
+    say(&mut queue, "Ann", 20, &CardReply::Right);
+    say(&mut queue, "Ann", 1, &CardReply::Wrong);
     let published = labels::publish(&place.output(), |balance| balance);
     let overview = published.expect("a summary").expect("the run is over").overview;
     let claim = overview.claim.expect("a claim");
@@ -369,7 +381,7 @@ fn the_claim_is_in_the_summary_and_an_audit_computes_it_again() {
     let said = "labels.jsonl: claim 1 has 21 labels, in the order that was drawn, of the 30 answers that were certified when it began";
     assert!(checked.iter().any(|text| text == said), "{checked:#?}");
     // Whoever goes on labelling makes nothing wrong.
-    say(&mut queue, "Bob", 2, &Said::Right);
+    say(&mut queue, "Bob", 2, &CardReply::Right);
     let report = place.audit();
     assert!(report.is_clean(), "{:?}", report.problems);
     assert!(report.notes.iter().any(|note| note.contains("2 lines more")), "{:?}", report.notes);
@@ -397,14 +409,14 @@ fn the_claim_is_in_the_summary_and_an_audit_computes_it_again() {
     let text = place.read("run/labels.jsonl");
     fs::remove_file(place.output().labels()).expect("labels");
     assert_labels_wrong(&place.audit(), "no labels");
-    let error = ClaimQueue::open(&place.output(), &Terms::default());
+    let error = ClaimQueue::open(&place.output(), &ClaimTerms::default());
     assert!(matches!(error, Err(LabelError::Older { seen: 24, found: 0, .. })));
     place.write("run/labels.jsonl", &text);
     place.assert_clean();
 }
 
 #[track_caller]
-fn assert_labels_wrong(report: &Report, what: &str) {
+fn assert_labels_wrong(report: &AuditReport, what: &str) {
     let is_found = report.problems.iter().any(|problem| problem.area == Area::Labels);
     assert!(is_found, "{what}: {:#?}", report.problems);
 }
@@ -450,8 +462,8 @@ fn an_audit_finds_labels_that_nobody_can_have_said() {
     let place = replay_place();
     place.run();
     let mut queue = open(&place);
-    say(&mut queue, "Ann", 1, &Said::Right);
-    say(&mut queue, "Ann", 1, &Said::Wrong);
+    say(&mut queue, "Ann", 1, &CardReply::Right);
+    say(&mut queue, "Ann", 1, &CardReply::Wrong);
     queue.undo("Ann").expect("a queue");
     drop(queue);
     place.assert_clean();
@@ -494,7 +506,7 @@ fn an_audit_finds_labels_that_nobody_can_have_said() {
 #[track_caller]
 fn assert_refused(place: &Place, what: &str) {
     assert_labels_wrong(&place.audit(), what);
-    assert!(ClaimQueue::open(&place.output(), &Terms::default()).is_err(), "{what}");
+    assert!(ClaimQueue::open(&place.output(), &ClaimTerms::default()).is_err(), "{what}");
     assert!(labels::publish(&place.output(), |balance| balance).is_err(), "{what}");
     // A run does not fail for it.
     let (_, overview) = place.resume().expect("a run");
@@ -515,7 +527,7 @@ fn an_audit_finds_labels_of_another_moment_or_another_run() {
         lines[0]["begun"]["journal"] = serde_json::to_value(mark).expect("plain data");
     });
     assert_labels_wrong(&place.audit(), "less of the journal");
-    let error = ClaimQueue::open(&place.output(), &Terms::default());
+    let error = ClaimQueue::open(&place.output(), &ClaimTerms::default());
     assert!(matches!(error, Err(LabelError::OtherRun { .. })));
     place.write("run/labels.jsonl", &text);
     for position in (0..text.len() - 1).step_by(7) {
@@ -536,7 +548,7 @@ fn an_audit_finds_labels_of_another_moment_or_another_run() {
     let other = labelled_place(9);
     open(&other);
     fs::copy(other.output().labels(), place.output().labels()).expect("labels");
-    let error = ClaimQueue::open(&place.output(), &Terms::default());
+    let error = ClaimQueue::open(&place.output(), &ClaimTerms::default());
     assert!(matches!(error, Err(LabelError::OtherRun { .. })));
 }
 
@@ -548,7 +560,7 @@ fn a_claim_is_about_the_answers_that_were_there() {
     let first = place.certified().len();
     assert!(first > 0);
     let mut queue = open(&place);
-    say(&mut queue, "Ann", 99, &Said::Right);
+    say(&mut queue, "Ann", 99, &CardReply::Right);
     drop(queue);
     place.write("job.toml", REPLAY_JOB);
     let (_, overview) = place.resume().expect("more money");
@@ -562,8 +574,8 @@ fn a_claim_is_about_the_answers_that_were_there() {
 
     let mut queue = open(&place);
     assert!(queue.next("Ann").expect("a queue").is_none());
-    queue.begin_another(&Terms::default()).expect("another claim");
-    say(&mut queue, "Ann", 1, &Said::Right);
+    queue.begin_another(&ClaimTerms::default()).expect("another claim");
+    say(&mut queue, "Ann", 1, &CardReply::Right);
     let claim = queue.claim();
     assert_eq!((claim.claim, claim.answers, claim.grown_by, claim.labels), (2, all, 0, 1));
     assert_eq!((claim.delta, claim.confidence.as_str()), (0.025, "97.5 %"));
@@ -573,11 +585,11 @@ fn a_claim_is_about_the_answers_that_were_there() {
         .expect("a summary")
         .expect("the run is over");
     place.assert_clean();
-    let error = queue.begin_another(&Terms { delta: Some(0.95), ..Terms::default() });
+    let error = queue.begin_another(&ClaimTerms { delta: Some(0.95), ..ClaimTerms::default() });
     assert!(matches!(error, Err(LabelError::Terms(_))), "together they would say nothing");
     drop(queue);
     // The new terms are those of the last claim.
-    opened(&place, &Terms { delta: Some(0.025), ..Terms::default() });
+    opened(&place, &ClaimTerms { delta: Some(0.025), ..ClaimTerms::default() });
 }
 
 #[test]
@@ -585,19 +597,19 @@ fn a_run_that_has_not_ended_is_labelled_with_a_remark() {
     let place = labelled_place(6);
     fs::remove_file(place.output().summary()).expect("a summary");
     let mut queue = open(&place);
-    let outlook = queue.standing().expect("a queue").outlook;
+    let outlook = queue.progress().expect("a queue").outlook;
     assert!(outlook.contains("the run has not ended"), "{outlook}");
-    say(&mut queue, "Ann", 1, &Said::Right);
+    say(&mut queue, "Ann", 1, &CardReply::Right);
     assert!(labels::publish(&place.output(), |balance| balance).expect("nothing to do").is_none());
     assert!(!place.output().summary().exists());
     let report = place.audit();
     assert!(report.unfinished.is_some() && report.problem_count == 0, "{report:?}");
     place.resume().expect("a run");
     assert_eq!(summary(&place)["claim"]["labels"], 1);
-    let outlook = queue.standing().expect("a queue").outlook;
+    let outlook = queue.progress().expect("a queue").outlook;
     assert!(outlook.contains("the run has not ended"), "it was so when the queue was opened");
     drop(queue);
-    assert!(!open(&place).standing().expect("a queue").outlook.contains("ended"));
+    assert!(!open(&place).progress().expect("a queue").outlook.contains("ended"));
     // A run that goes on writes its summary itself.
     let run = Run::resume(place.good_job()).expect("a run");
     assert!(labels::publish(&place.output(), |balance| balance).expect("nothing to do").is_none());
@@ -610,7 +622,7 @@ fn names_are_any_text() {
     let place = labelled_place(3);
     let mut queue = open(&place);
     let name = "<script>\u{1b}[2J\u{202e} \"Bob\"\n";
-    say(&mut queue, name, 1, &Said::Right);
+    say(&mut queue, name, 1, &CardReply::Right);
     assert_eq!(queue.claim().labellers[0].name, name);
     let said = &queue.claim().rests_on[0];
     assert!(!said.contains(['\u{1b}', '\u{202e}', '\n']), "{said:?}");
@@ -626,14 +638,14 @@ fn a_hundred_thousand_answers_are_labelled_in_no_time() {
     let mut queue = open(&place);
     let cards = queue.upcoming("Ann", 20_000).expect("cards");
     let said = |(card, place): (goodarm_record::card_queue::Card, usize)| {
-        (card.key, if place % 50 == 49 { Said::Wrong } else { Said::Right })
+        (card.key, if place % 50 == 49 { CardReply::Wrong } else { CardReply::Right })
     };
-    queue.say_all("Ann", cards.into_iter().zip(0..).map(said).collect()).expect("in order");
+    queue.submit_all("Ann", cards.into_iter().zip(0..).map(said).collect()).expect("in order");
     let claim = queue.claim();
     assert_eq!((claim.labels, claim.wrong), (20_000, 400));
     assert!(claim.share > 0.97 && claim.share < 0.98, "{}", claim.statement);
-    say(&mut queue, "Ann", 20, &Said::Right);
-    queue.standing().expect("a queue");
+    say(&mut queue, "Ann", 20, &CardReply::Right);
+    queue.progress().expect("a queue");
     drop(queue);
     assert_eq!(open(&place).claim().labels, 20_020);
 }
@@ -643,7 +655,7 @@ fn a_run_does_not_go_on_without_labels_that_its_summary_was_made_from() {
     let place = labelled_place(6);
     let mut queue = open(&place);
     let card = queue.next("Ann").expect("a queue").expect("a card");
-    queue.say("Ann", &card.key, Said::Wrong).expect("it is next");
+    queue.submit("Ann", &card.key, CardReply::Wrong).expect("it is next");
     drop(queue);
     labels::publish(&place.output(), |balance| balance)
         .expect("the folder takes files")

@@ -14,7 +14,7 @@ use goodarm_live::service::{Called, REPLY_BYTES_MAX, Remote, Reply};
 use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
-use goodarm_record::journal::{Opened, open};
+use goodarm_record::journal::{OpenedJournal, open};
 use tokio::sync::Semaphore;
 
 use crate::place::Place;
@@ -106,7 +106,7 @@ fn what_comes_back_at_once_is_written_in_several_frames() {
     let place = Place::new(0);
     let run = run(&place, 4_000, REPLY_BYTES_MAX);
     drop(run);
-    let Ok(Opened::Begun(mut reader)) = open(&place.journal()) else { panic!("a journal") };
+    let Ok(OpenedJournal::Begun(mut reader)) = open(&place.journal()) else { panic!("a journal") };
     let mut offsets = Vec::new();
     while let Some((position, _)) = reader.next_record().expect("a whole journal") {
         offsets.push(position.offset);

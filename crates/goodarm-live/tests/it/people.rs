@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use goodarm_core::Cost;
 use goodarm_live::run::Run;
-use goodarm_record::card_queue::{Card, CardQueue as _, Said};
+use goodarm_record::card_queue::{Card, CardQueue as _, CardReply};
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
@@ -62,13 +62,13 @@ fn answer_all(place: &Place, labeller: &str) -> usize {
     let mut queue = queue(place);
     let cards = queue.upcoming(labeller, 100).expect("cards");
     for card in &cards {
-        queue.say(labeller, &card.key, verdict(card)).expect("it waits");
+        queue.submit(labeller, &card.key, verdict(card)).expect("it waits");
     }
     cards.len()
 }
 
-fn verdict(card: &Card) -> Said {
-    if number(&card.id).is_multiple_of(2) { Said::Right } else { Said::Wrong }
+fn verdict(card: &Card) -> CardReply {
+    if number(&card.id).is_multiple_of(2) { CardReply::Right } else { CardReply::Wrong }
 }
 
 fn certified_ids(place: &Place) -> Vec<String> {
@@ -105,7 +105,7 @@ fn a_person_is_asked_only_about_answers_that_passed_the_cheap_check() {
     let (ending, overview) = go_on(&place);
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!((overview.in_flight, overview.for_people), (0, 0));
-    let right = asked.iter().filter(|card| verdict(card) == Said::Right);
+    let right = asked.iter().filter(|card| verdict(card) == CardReply::Right);
     let mut right: Vec<String> = right.map(|card| card.id.clone()).collect();
     let mut certified = certified_ids(&place);
     right.sort();
@@ -132,7 +132,7 @@ impl Observer for Answerer<'_> {
         match queue.next("anna").expect("a queue") {
             Some(card) if self.answers_left > 0 => {
                 self.answers_left -= 1;
-                queue.say("anna", &card.key, verdict(&card)).expect("it waits");
+                queue.submit("anna", &card.key, verdict(&card)).expect("it waits");
             }
             Some(_) if !self.control.is_stopping() => self.control.stop(),
             _ => {}
@@ -209,14 +209,14 @@ fn somebody_who_cannot_tell_counts_as_a_failure_and_ends_no_run() {
     place.write("job.toml", &cascade("scores = \"exact\"\nprice = 2\ncards_max = 30"));
     go_on(&place);
     let mut queue = queue(&place);
-    let said: Vec<(String, Said)> = queue
+    let said: Vec<(String, CardReply)> = queue
         .upcoming("anna", 99)
         .expect("cards")
         .into_iter()
-        .map(|card| (card.key, Said::Skip))
+        .map(|card| (card.key, CardReply::Skip))
         .collect();
     assert!(said.len() > 10, "more than a machine may fail at first: {}", said.len());
-    queue.say_all("anna", said.clone()).expect("they wait");
+    queue.submit_all("anna", said.clone()).expect("they wait");
     let (ending, overview) = go_on(&place);
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     let person = &overview.verifiers[1];
@@ -232,22 +232,22 @@ fn a_noisy_person_is_several_people() {
     let place = Place::new(2);
     place.write("job.toml", &cascade("price = 2\nthreshold = 0.3"));
     go_on(&place);
-    let first = queue(&place).places("anna").expect("places");
+    let first = queue(&place).statuses("anna").expect("places");
     assert!(first.len() > cards(&place, "anna").len(), "{first:?}");
     for card in &first {
         let mut queue = queue(&place);
         let is_new = queue.upcoming("anna", 99).expect("cards").iter().any(|it| it.key == card.key);
-        assert_eq!(queue.say("anna", &card.key, Said::Right).is_ok(), is_new, "{card:?}");
+        assert_eq!(queue.submit("anna", &card.key, CardReply::Right).is_ok(), is_new, "{card:?}");
     }
     let mut desk = queue(&place);
-    let standing = desk.standing().expect("it stands");
+    let standing = desk.progress().expect("it stands");
     assert!(standing.statement.contains("wait for a person"), "{standing:?}");
     assert!(standing.outlook.contains("want somebody else"), "{standing:?}");
     assert_eq!(desk.next("anna").expect("a queue"), None);
     for person in ["bob", "cleo", "dan", "eve", "fay", "gus", "hal", "ida"] {
         let mut queue = queue(&place);
         while let Some(card) = queue.next(person).expect("a queue") {
-            queue.say(person, &card.key, Said::Right).expect("it waits");
+            queue.submit(person, &card.key, CardReply::Right).expect("it waits");
         }
         go_on(&place);
     }
@@ -265,15 +265,15 @@ fn a_person_is_taken_once_about_an_answer_in_a_batch_too() {
     let own = queue.upcoming("ann", 100).expect("cards");
     let ids: std::collections::BTreeSet<&str> = own.iter().map(|card| card.id.as_str()).collect();
     assert_eq!(ids.len(), own.len(), "one card for each answer");
-    let all = queue.places("ann").expect("places");
+    let all = queue.statuses("ann").expect("places");
     let first = &all[0].id;
     let same: Vec<_> = all.iter().filter(|place| place.id == *first).collect();
     assert!(same.len() > 1, "several cards want different people");
-    let both = same.iter().map(|place| (place.key.clone(), Said::Right)).collect();
-    let refused = queue.say_all("ann", both).expect_err("the second is not fresh");
+    let both = same.iter().map(|place| (place.key.clone(), CardReply::Right)).collect();
+    let refused = queue.submit_all("ann", both).expect_err("the second is not fresh");
     assert!(refused.to_string().contains("has spoken about"), "{refused}");
-    queue.say("ann", &same[0].key, Said::Right).expect("one is");
-    queue.say("ben", &same[1].key, Said::Right).expect("another person");
+    queue.submit("ann", &same[0].key, CardReply::Right).expect("one is");
+    queue.submit("ben", &same[1].key, CardReply::Right).expect("another person");
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn a_run_in_which_all_is_decided_does_not_wait_for_cards_that_are_left() {
         }
         let labeller = format!("reader {name}");
         let card = cards(&place, &labeller).remove(0);
-        queue(&place).say(&labeller, &card.key, Said::Right).expect("it waits");
+        queue(&place).submit(&labeller, &card.key, CardReply::Right).expect("it waits");
     }
     panic!("40 people are enough");
 }

@@ -4,7 +4,7 @@ use goodarm_core::StopReason;
 use goodarm_live::run::Run;
 use goodarm_record::audit;
 use goodarm_record::ending::{Ending, RunError};
-use goodarm_record::recording::{Outcome, Recording};
+use goodarm_record::recording::{RecordedOutcome, Recording};
 use serde_json::Value;
 
 use crate::place::Place;
@@ -86,7 +86,7 @@ fn assert_clean(place: &Place, folder: &str) {
     assert!(report.is_clean(), "{:#?}", report.problems);
 }
 
-fn outcomes(place: &Place, folder: &str, verifier: &str) -> Vec<Vec<Outcome>> {
+fn outcomes(place: &Place, folder: &str, verifier: &str) -> Vec<Vec<RecordedOutcome>> {
     let recording = Recording::read(&place.path().join(folder), verifier).expect("a recording");
     let of = |index: usize| recording.of(&format!("q{index}")).unwrap_or(&[]).to_vec();
     (0..7).map(of).collect()
@@ -113,7 +113,7 @@ fn a_replay_of_a_pilot_says_what_the_pilot_said_in_order() {
     assert!(said.iter().all(|scores| scores.len() == 6), "{said:?}");
     assert!(said.iter().flatten().any(Option::is_none), "some calls failed");
     let recorded = outcomes(&place, "pilot", "judge");
-    let scores = |all: &[Vec<Outcome>]| -> Vec<Vec<Option<f64>>> {
+    let scores = |all: &[Vec<RecordedOutcome>]| -> Vec<Vec<Option<f64>>> {
         all.iter().map(|own| own.iter().map(|outcome| outcome.score).collect()).collect()
     };
     assert_eq!(scores(&recorded), said);
@@ -164,7 +164,7 @@ fn a_pilot_is_gone_on_with_under_its_own_terms_only() {
     );
     place.resume().expect("nothing was promised to the others");
     let recording = Recording::read(&place.path().join("pilot"), "judge").expect("a recording");
-    assert_eq!(recording.of("q7").map(<[Outcome]>::len), Some(6));
+    assert_eq!(recording.of("q7").map(<[RecordedOutcome]>::len), Some(6));
     assert_eq!(outcomes(&place, "pilot", "judge").concat().len(), 42);
     assert_clean(&place, "pilot");
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use goodarm_live::job::{Job, JobError, Overrides};
 use goodarm_live::run::Run;
-use goodarm_record::audit::{self, Report};
+use goodarm_record::audit::{self, AuditReport};
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::folder::Folder;
@@ -104,7 +104,7 @@ impl Place {
         self.output().journal()
     }
 
-    pub(crate) fn audit(&self) -> Report {
+    pub(crate) fn audit(&self) -> AuditReport {
         audit::audit(self.output().path())
     }
 

@@ -10,7 +10,7 @@ use goodarm_live::job::Job;
 use goodarm_live::open_files;
 use goodarm_live::run::Run;
 use goodarm_record::ending::{Ending, RunError};
-use goodarm_record::journal::{self, FileStorage, Journal, Opened, Record};
+use goodarm_record::journal::{self, FileStorage, Journal, OpenedJournal, Record};
 use serde_json::{Value, json};
 
 use crate::place::Place;
@@ -412,8 +412,8 @@ fn an_answer_that_counts_for_another_is_found_out() {
     let place = pools(6);
     place.run();
     let mut reader = match journal::open(&place.journal()).expect("a journal") {
-        Opened::Begun(reader) => reader,
-        Opened::NeverBegun { .. } => panic!("it has begun"),
+        OpenedJournal::Begun(reader) => reader,
+        OpenedJournal::NeverBegun { .. } => panic!("it has begun"),
     };
     let header = reader.header().clone();
     let mut records = Vec::new();

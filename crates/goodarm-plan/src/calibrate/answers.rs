@@ -6,7 +6,7 @@ use std::path::Path;
 use goodarm_core::ArmId;
 use goodarm_data::answer::same;
 use goodarm_data::candidates::Candidate;
-use goodarm_record::card_queue::Said;
+use goodarm_record::card_queue::CardReply;
 use goodarm_record::label_file;
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ fn of_file(
     for row in label_file::read(path).map_err(CalibrateError::Labels)? {
         let arm = candidates.arm_of(&row.id);
         match arm.map(|arm| places.get(&arm)) {
-            Some(Some(place)) => labels.push((*place, row.said == Said::Right)),
+            Some(Some(place)) => labels.push((*place, row.said == CardReply::Right)),
             found => {
                 let what = match found {
                     None => format!("the job's candidates have no id {}", quoted(&row.id)),

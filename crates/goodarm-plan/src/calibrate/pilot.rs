@@ -7,7 +7,7 @@ use goodarm_core::calibration::{Column, Threshold};
 use goodarm_files::Scores;
 use goodarm_live::job::Job;
 use goodarm_record::job_file::Unit;
-use goodarm_record::recording::{self, Outcome, Recording};
+use goodarm_record::recording::{self, RecordedOutcome, Recording};
 use goodarm_record::terms::VerifierTerms;
 use goodarm_record::view::noise::{self, Noise};
 
@@ -67,11 +67,11 @@ impl Pilot {
             return Err(CalibrateError::Recording(vec![format!("{}: {why}", path.display())]));
         }
         let left_out = job.candidates.len() - arms.len();
-        let outcomes = |recording: &'_ Recording| -> Vec<Vec<Outcome>> {
+        let outcomes = |recording: &'_ Recording| -> Vec<Vec<RecordedOutcome>> {
             let of = |arm: &ArmId| recording.of(job.candidates.id(*arm)).unwrap_or(&[]).to_vec();
             arms.iter().map(of).collect()
         };
-        let all: Vec<Vec<Vec<Outcome>>> = recordings.iter().map(outcomes).collect();
+        let all: Vec<Vec<Vec<RecordedOutcome>>> = recordings.iter().map(outcomes).collect();
         let noisy = terms.iter().zip(&all).filter(|(terms, _)| terms.scores != Scores::Exact);
         let counts: Vec<usize> = noisy.flat_map(|(_, all)| all.iter().map(Vec::len)).collect();
         let calls =
@@ -118,7 +118,7 @@ fn recordings(job: &Job, path: &Path) -> Result<Vec<Recording>, CalibrateError> 
     }
 }
 
-fn verifier(terms: &VerifierTerms, all: &[Vec<Outcome>]) -> PilotVerifier {
+fn verifier(terms: &VerifierTerms, all: &[Vec<RecordedOutcome>]) -> PilotVerifier {
     let (lowest, highest) = range(terms.scores);
     let stays = stays(terms);
     let threshold = match stays {
@@ -126,10 +126,10 @@ fn verifier(terms: &VerifierTerms, all: &[Vec<Outcome>]) -> PilotVerifier {
         None => Threshold::Free { lowest },
     };
     let means = all.iter().map(|outcomes| mean(terms.scores, outcomes, lowest, highest)).collect();
-    let scores: Vec<noise::Scores> = all
+    let scores: Vec<noise::ScoreSpread> = all
         .iter()
         .map(|outcomes| {
-            let mut scores = noise::Scores::default();
+            let mut scores = noise::ScoreSpread::default();
             let given = outcomes.iter().filter_map(|outcome| outcome.score);
             given.for_each(|score| scores.take(score, terms.threshold));
             scores
@@ -151,7 +151,7 @@ fn verifier(terms: &VerifierTerms, all: &[Vec<Outcome>]) -> PilotVerifier {
 }
 
 /// A failed call counts as the lowest score, as in a run; where there is none, the answer has no mean.
-fn mean(scores: Scores, outcomes: &[Outcome], lowest: f64, highest: f64) -> Option<f64> {
+fn mean(scores: Scores, outcomes: &[RecordedOutcome], lowest: f64, highest: f64) -> Option<f64> {
     let failed = match scores {
         Scores::SubGaussian { lowest, .. } => lowest,
         _ => Some(lowest),

@@ -11,23 +11,23 @@ use crate::outputs::calls::CallLine;
 
 /// `calls.jsonl`, call by call.
 pub(super) struct CallFile {
-    place: Place,
+    place: CallPosition,
     reader: BufReader<File>,
     line: Vec<u8>,
 }
 
 /// Where a call is written: the number of its line.
 #[derive(Clone, Copy)]
-pub(super) struct Place(u64);
+pub(super) struct CallPosition(u64);
 
-impl fmt::Display for Place {
+impl fmt::Display for CallPosition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "calls.jsonl line {}", self.0)
     }
 }
 
 /// A call as it is written down, or what is wrong with it; and where it is.
-pub(super) type Next<'a> = (Place, Result<CallLine<'a>, String>);
+pub(super) type Next<'a> = (CallPosition, Result<CallLine<'a>, String>);
 
 impl CallFile {
     pub(super) fn open(folder: &Folder) -> Result<Self, String> {
@@ -37,11 +37,11 @@ impl CallFile {
             format!("{path}: {error}, and summary.json was made from all calls: resuming the run writes it")
         })?;
         let reader = BufReader::with_capacity(1 << 20, file);
-        Ok(Self { place: Place(0), reader, line: Vec::new() })
+        Ok(Self { place: CallPosition(0), reader, line: Vec::new() })
     }
 
     /// Where the last call was.
-    pub(super) const fn place(&self) -> Place {
+    pub(super) const fn place(&self) -> CallPosition {
         self.place
     }
 

@@ -9,17 +9,17 @@ use goodarm_data::candidates::Candidates;
 use goodarm_files::words::{counted, number};
 use serde::Deserialize;
 
-use super::{Area, Auditor, Problem, Report, problem, shortened};
+use super::{Area, AuditProblem, AuditReport, Auditor, problem, shortened};
 use crate::account::Account;
 use crate::folder::Folder;
 use crate::history::History;
 use crate::outputs::{finding, with_finding};
 use crate::replay::Balance;
-use crate::roster::Roster;
+use crate::subjects::Subjects;
 
 /// The candidates that the run keeps, after making sure that it began with the first of them, and those
 /// that were made since.
-pub(super) fn roster(folder: &Folder, history: &History) -> Result<Roster, Problem> {
+pub(super) fn subjects(folder: &Folder, history: &History) -> Result<Subjects, AuditProblem> {
     let path = folder.candidates();
     let unreadable = |text: String| problem(Area::Candidates, text);
     if !path.exists() {
@@ -28,15 +28,16 @@ pub(super) fn roster(folder: &Folder, history: &History) -> Result<Roster, Probl
             path.display()
         )));
     }
-    let roster = Roster::read(folder, &history.terms, None)
+    let subjects = Subjects::read(folder, &history.terms, None)
         .map_err(|error| unreadable(error.to_string()))?;
-    if !roster.candidates.begin_with(history.terms.candidate_count, &history.header().candidates) {
+    if !subjects.candidates.begin_with(history.terms.candidate_count, &history.header().candidates)
+    {
         return Err(unreadable(format!(
             "{}: not the candidates that the run began with",
             path.display()
         )));
     }
-    Ok(roster)
+    Ok(subjects)
 }
 
 /// Makes sure that the run's candidates, of which there are `count` since some were added, are these.
@@ -45,7 +46,7 @@ pub(super) fn check(
     candidates: &Candidates,
     count: usize,
     fingerprint: &[u8; 32],
-) -> Result<(), Problem> {
+) -> Result<(), AuditProblem> {
     if candidates.begin_with(count, fingerprint) {
         return Ok(());
     }
@@ -55,20 +56,20 @@ pub(super) fn check(
 }
 
 /// Who the candidates are, once all of them are found to be right.
-pub(super) fn who(roster: &Roster, books: &Books, account: &Account) -> String {
+pub(super) fn who(subjects: &Subjects, books: &Books, account: &Account) -> String {
     let (began_with, count) = (account.began_with, books.problem().arm_count());
     let mut text =
         format!("the candidates are the {} that the run began with", number(began_with as u64));
     if count > began_with {
-        let how = if roster.questions.is_some() { "made" } else { "added" };
+        let how = if subjects.questions.is_some() { "made" } else { "added" };
         text += &format!(", and {} that were {how}", number((count - began_with) as u64));
     }
-    if let Some(questions) = &roster.questions {
+    if let Some(questions) = &subjects.questions {
         let count = number(questions.list.len() as u64);
         text += &format!("; the questions are the {count} that it began with");
     }
-    if roster.candidates.len() > count {
-        let more = roster.candidates.len() - count;
+    if subjects.candidates.len() > count {
+        let more = subjects.candidates.len() - count;
         text += &format!("; candidates.jsonl has {more} more, which a resumed run takes up");
     }
     text
@@ -86,7 +87,7 @@ struct Number {
 }
 
 /// Every candidate must be in one of the files, once, unchanged, with what its calls prove.
-pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut Report) {
+pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut AuditReport) {
     let before = report.problem_count;
     let mut is_seen = vec![false; auditor.balance.books.problem().arm_count()];
     for (path, status) in folder.findings() {
@@ -137,8 +138,8 @@ struct Claim<'a> {
 
 impl Claim<'_> {
     fn check(&self, auditor: &Auditor, is_seen: &mut [bool]) -> Result<(), String> {
-        let Auditor { terms, balance: Balance { books, account, .. }, roster, .. } = auditor;
-        let candidates = &roster.candidates;
+        let Auditor { terms, balance: Balance { books, account, .. }, subjects, .. } = auditor;
+        let candidates = &subjects.candidates;
         let line: Line = serde_json::from_str(self.text).map_err(|error| error.to_string())?;
         let arm = ArmId(line.goodarm.arm);
         match is_seen.get_mut(arm.index()) {

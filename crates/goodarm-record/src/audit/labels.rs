@@ -3,27 +3,27 @@
 
 use goodarm_files::words::counted;
 
-use super::{Area, Auditor, Problem, Report, problem};
-use crate::claims::labelled::Labels;
-use crate::claims::line::Line;
+use super::{Area, AuditProblem, AuditReport, Auditor, problem};
+use crate::claims::labelled::Claims;
+use crate::claims::line::LabelLine;
 use crate::claims::order::{self, CertifiedAt};
 use crate::folder::Folder;
 use crate::labels::record;
 use crate::view::ClaimView;
 
 /// The labels of a folder.
-pub(super) struct Labelled {
-    lines: Vec<Line>,
-    labels: Labels,
+pub(super) struct AuditedLabels {
+    lines: Vec<LabelLine>,
+    labels: Claims,
 }
 
-impl Labelled {
+impl AuditedLabels {
     /// Reads them. That each line can have been said is found out here: an order is written before its labels,
     /// they are in this order, and nobody says two things about one answer.
-    pub(super) fn read(folder: &Folder, report: &mut Report) -> Self {
+    pub(super) fn read(folder: &Folder, report: &mut AuditReport) -> Self {
         let (lines, labels) = record::read(folder).unwrap_or_else(|error| {
             report.problem(Area::Labels, error);
-            (Vec::new(), Labels::default())
+            (Vec::new(), Claims::default())
         });
         Self { lines, labels }
     }
@@ -34,10 +34,10 @@ impl Labelled {
     }
 
     /// Each claim must be about what was certified when it began, in the order that was drawn.
-    pub(super) fn compare(&self, folder: &Folder, auditor: &Auditor, report: &mut Report) {
-        let Auditor { terms, balance, roster, certified_at, .. } = auditor;
+    pub(super) fn compare(&self, folder: &Folder, auditor: &Auditor, report: &mut AuditReport) {
+        let Auditor { terms, balance, subjects, certified_at, .. } = auditor;
         let certified = balance.books.certified();
-        let certified: Vec<&str> = certified.iter().map(|&arm| roster.id(arm)).collect();
+        let certified: Vec<&str> = certified.iter().map(|&arm| subjects.id(arm)).collect();
         let seed = terms.seed();
         for claim in &self.labels.claims {
             let before = report.problem_count;
@@ -64,8 +64,8 @@ impl Labelled {
         &self,
         folder: &Folder,
         certified: usize,
-        report: &mut Report,
-    ) -> Result<Option<ClaimView>, Problem> {
+        report: &mut AuditReport,
+    ) -> Result<Option<ClaimView>, AuditProblem> {
         let found = self.lines.len();
         let seen = folder.labels_seen().unwrap_or(0);
         let lines = usize::try_from(seen).ok().and_then(|seen| self.lines.get(..seen));
@@ -84,7 +84,7 @@ impl Labelled {
                 "labels.jsonl has {more} more than summary.json was made from: a new report shows what all of them prove"
             ));
         }
-        let labels = Labels::new(lines).expect("the beginning of lines that were taken");
+        let labels = Claims::new(lines).expect("the beginning of lines that were taken");
         Ok(ClaimView::new(&labels, certified))
     }
 }

@@ -8,7 +8,7 @@ use goodarm_data::bounds;
 use goodarm_files::words::counted;
 use serde_json::Value;
 
-use super::{Area, Auditor, Report, shortened};
+use super::{Area, AuditReport, Auditor, shortened};
 use crate::changes;
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
@@ -25,7 +25,7 @@ pub(super) fn compare_summary(
     began_by: &str,
     found: &mut Overview,
     books: &Books,
-    report: &mut Report,
+    report: &mut AuditReport,
 ) {
     let before = report.problem_count;
     let path = folder.summary();
@@ -97,9 +97,9 @@ fn objection(ending: &EndingFacts, books: &Books) -> Option<&'static str> {
 }
 
 /// What is said of each question must be what its calls give.
-pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut Report) {
-    let Auditor { balance: Balance { books, .. }, roster, .. } = auditor;
-    let Some(questions) = &roster.questions else { return };
+pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut AuditReport) {
+    let Auditor { balance: Balance { books, .. }, subjects, .. } = auditor;
+    let Some(questions) = &subjects.questions else { return };
     let before = report.problem_count;
     let path = folder.answers();
     let file = match File::open(&path) {
@@ -109,7 +109,7 @@ pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut R
         }
     };
     let mut lines = bounds::lines(BufReader::with_capacity(1 << 18, file));
-    for (expected, number) in outputs::outcomes(books, questions, &roster.candidates).zip(1..) {
+    for (expected, number) in outputs::outcomes(books, questions, &subjects.candidates).zip(1..) {
         if !matches!(lines.next(), Some(Ok(line)) if line == expected) {
             let text = format!("answers.jsonl line {number} is not what its calls give");
             return report.problem(Area::Findings, text);
@@ -123,7 +123,7 @@ pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut R
 }
 
 /// The page must be as it was written, and of this run.
-pub(super) fn compare_page(folder: &Folder, all: &Mark, report: &mut Report) {
+pub(super) fn compare_page(folder: &Folder, all: &Mark, report: &mut AuditReport) {
     let again = "a new report replaces it";
     let mark = match page::mark(&folder.report()) {
         Ok(Some(mark)) => mark,
@@ -144,7 +144,7 @@ pub(super) fn compare_page(folder: &Folder, all: &Mark, report: &mut Report) {
 }
 
 /// Says of the files that decide what the verifiers say whether they are as they were.
-pub(super) fn look_at_files(folder: &Folder, terms: &RunTerms, report: &mut Report) {
+pub(super) fn look_at_files(folder: &Folder, terms: &RunTerms, report: &mut AuditReport) {
     let files: Vec<_> = terms.files.iter().flatten().collect();
     let listed = files.iter().map(|(path, content)| format!("{path} (BLAKE3 {content})"));
     let listed: Vec<String> = listed.collect();

@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use goodarm_core::{CountedFailure, Failure, Outcome, Source, Target};
 use goodarm_files::words::counted;
 
-use super::{Area, Report};
+use super::{Area, AuditReport};
 use crate::folder::Folder;
 use crate::history::SettledCall;
-use crate::people::{Heard, Replies, verdict, wanted};
+use crate::people::{HumanReply, Replies, verdict, wanted};
 use crate::reply::Verdict;
-use crate::roster::Roster;
+use crate::subjects::Subjects;
 use crate::terms::RunTerms;
 
 /// The replies of a run's people, gone through call by call.
-pub(super) struct People {
+pub(super) struct ReplyAudit {
     replies: Replies,
     file: String,
     call_count: u64,
@@ -22,9 +22,13 @@ pub(super) struct People {
     spoken: BTreeSet<(String, String, String)>,
 }
 
-impl People {
+impl ReplyAudit {
     /// None if nobody was asked, or if what was said cannot be read, which is a problem.
-    pub(super) fn open(folder: &Folder, terms: &RunTerms, report: &mut Report) -> Option<Self> {
+    pub(super) fn open(
+        folder: &Folder,
+        terms: &RunTerms,
+        report: &mut AuditReport,
+    ) -> Option<Self> {
         terms.rows().find(|service| service.people.is_some())?;
         let mut replies = Replies::new(&folder.replies());
         if let Err(error) = replies.read_on() {
@@ -41,18 +45,19 @@ impl People {
         &mut self,
         call: &SettledCall<'_>,
         terms: &RunTerms,
-        roster: &Roster,
-        report: &mut Report,
+        subjects: &Subjects,
+        report: &mut AuditReport,
     ) {
         let service = terms.service(call.target);
         let Some(people) = service.people else { return };
         self.call_count += 1;
         let id = match call.target {
-            Target::Arm(arm, _) => roster.id(arm),
-            Target::Question(question, _) => roster.question_id(question),
+            Target::Arm(arm, _) => subjects.id(arm),
+            Target::Question(question, _) => subjects.question_id(question),
         };
         let number = call.ticket.0;
-        let Some(Heard { by, said, .. }) = self.replies.get(call.ticket, service.name, id) else {
+        let Some(HumanReply { by, said, .. }) = self.replies.get(call.ticket, service.name, id)
+        else {
             let text = format!("{}: no reply to call {number}, which the journal has", self.file);
             report.problem(Area::Replies, text);
             return;
@@ -78,7 +83,7 @@ impl People {
     }
 
     /// When all calls have been gone through; there were so many problems before.
-    pub(super) fn close(&self, before: usize, report: &mut Report) {
+    pub(super) fn close(&self, before: usize, report: &mut AuditReport) {
         let calls = counted(self.call_count, "call");
         report.checked(before, format!("{} has what people said to {calls}", self.file));
     }

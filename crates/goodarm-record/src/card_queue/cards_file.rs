@@ -21,7 +21,8 @@ pub fn write(
     let failed =
         |error: &dyn fmt::Display| CardQueueError::Folder(format!("{}: {error}", path.display()));
     let ending = path.extension().map(|it| it.to_string_lossy().to_lowercase());
-    let places = queue.places(labeller)?.into_iter().zip(1_u64..).filter(|(place, _)| place.waits);
+    let places =
+        queue.statuses(labeller)?.into_iter().zip(1_u64..).filter(|(place, _)| place.waits);
     let rows: Vec<(u64, Card)> =
         places.map(|(_, number)| number).zip(queue.upcoming(labeller, usize::MAX)?).collect();
     let text = match ending.as_deref() {

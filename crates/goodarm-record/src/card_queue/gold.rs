@@ -5,7 +5,7 @@ use goodarm_data::candidates::lookup;
 use goodarm_files::{hint, nearest};
 use serde_json::{Map, Value};
 
-use super::{Card, CardQueue, CardQueueError, Said, Wanted};
+use super::{Card, CardQueue, CardQueueError, CardReply, ReplyForm};
 
 /// Labels up to `most` cards that wait for `labeller`: right where the two fields say the same, else wrong. How
 /// many are right, and how many there were.
@@ -18,16 +18,16 @@ pub fn label(
     let cards = queue.upcoming(labeller, most)?;
     let mut said = Vec::with_capacity(cards.len());
     for card in cards {
-        if card.wanted != Wanted::Verdict {
+        if card.wanted != ReplyForm::Verdict {
             let text = format!("{:?} does not ask whether an answer is right", card.id);
             return Err(CardQueueError::Unfit(text));
         }
         let is_right = same(&text(&card, field)?, &text(&card, equals)?);
-        said.push((card.key, if is_right { Said::Right } else { Said::Wrong }));
+        said.push((card.key, if is_right { CardReply::Right } else { CardReply::Wrong }));
     }
-    let (all, right) = (said.len(), said.iter().filter(|(_, it)| *it == Said::Right).count());
+    let (all, right) = (said.len(), said.iter().filter(|(_, it)| *it == CardReply::Right).count());
     if all > 0 {
-        queue.say_all(labeller, said)?;
+        queue.submit_all(labeller, said)?;
     }
     Ok((right, all))
 }

@@ -9,7 +9,7 @@ use goodarm_files::{PROBLEMS_MAX, did_you_mean};
 use serde_json::{Map, Value};
 
 use super::cards_file::cell;
-use super::{CardQueue, CardQueueError, Place, Said};
+use super::{CardQueue, CardQueueError, CardReply, CardStatus};
 
 /// Why labels are not taken from a file. None was.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum LabelsFileError {
 
 /// What came of a file of labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportCounts {
     /// Labels that were taken.
     pub taken: usize,
     /// Rows whose label stood before.
@@ -45,14 +45,15 @@ pub fn take(
     queue: &mut dyn CardQueue,
     labeller: &str,
     path: &Path,
-) -> Result<Imported, LabelsFileError> {
+) -> Result<ImportCounts, LabelsFileError> {
     let at = |problem: &str| LabelsFileError::File(format!("{}: {problem}", path.display()));
     let format = Format::of_table(path).ok_or_else(|| at(UNKNOWN_FORMAT))?;
     let rows = Candidates::read_rows(path, format).map_err(|error| match error.kind {
         CandidatesErrorKind::Empty(_) => at("there are no labels in it"),
         _ => LabelsFileError::File(error.to_string()),
     })?;
-    let mut checked = Checked { labeller, people: BTreeMap::new(), imported: Imported::default() };
+    let mut checked =
+        LabelImport { labeller, people: BTreeMap::new(), imported: ImportCounts::default() };
     let mut faults = Vec::new();
     for arm in rows.arms() {
         if let Err(fault) = checked.take(queue, rows.get(arm).fields(), rows.line(arm))? {
@@ -71,24 +72,24 @@ pub fn take(
 }
 
 /// Rows that are right, as far as they were read.
-struct Checked<'a> {
+struct LabelImport<'a> {
     labeller: &'a str,
     people: BTreeMap<String, Person>,
-    imported: Imported,
+    imported: ImportCounts,
 }
 
 /// One person's cards, and what the file says about them.
 struct Person {
-    places: Vec<Place>,
+    places: Vec<CardStatus>,
     by_key: HashMap<String, usize>,
     by_id: HashMap<String, Vec<usize>>,
     /// The line of each card that has been named.
     lines: HashMap<usize, u64>,
     /// The labels that are new, by the cards' keys.
-    labels: HashMap<String, Said>,
+    labels: HashMap<String, CardReply>,
 }
 
-impl Checked<'_> {
+impl LabelImport<'_> {
     /// One more row; the inner error is what is wrong with it.
     fn take(
         &mut self,
@@ -100,7 +101,7 @@ impl Checked<'_> {
         let by = by.unwrap_or_else(|| self.labeller.to_owned());
         if !self.people.contains_key(&by) {
             let people = self.people.len();
-            let places = queue.places(&by)?;
+            let places = queue.statuses(&by)?;
             if people > 0 && (people + 1) * places.len() > PLACES_MAX {
                 return Ok(Err(format!(
                     "more than {people} names in the column by, for {} cards: import them in several files",
@@ -111,15 +112,15 @@ impl Checked<'_> {
         }
         let person = self.people.get_mut(&by).expect("it was just put there");
         Ok(person.take(row, line, &by).map(|became| match became {
-            Became::New => {}
-            Became::Known => self.imported.known += 1,
-            Became::Empty => self.imported.empty += 1,
+            RowResult::New => {}
+            RowResult::Known => self.imported.known += 1,
+            RowResult::Empty => self.imported.empty += 1,
         }))
     }
 
     /// Gives the labels to the queue, each person's in the queue's order up to the first card without one. Where
     /// people take turns, the label of one may be what another waited for.
-    fn say(mut self, queue: &mut dyn CardQueue) -> Result<Imported, CardQueueError> {
+    fn say(mut self, queue: &mut dyn CardQueue) -> Result<ImportCounts, CardQueueError> {
         loop {
             let before = self.imported.taken;
             for (by, person) in &mut self.people {
@@ -136,7 +137,7 @@ impl Checked<'_> {
     }
 }
 
-impl Imported {
+impl ImportCounts {
     /// What becomes of a person's labels that skip ahead: a queue whose order is not fixed takes them.
     fn settle(
         &mut self,
@@ -144,17 +145,17 @@ impl Imported {
         by: &str,
         person: &Person,
     ) -> Result<(), CardQueueError> {
-        let places = queue.places(by)?;
+        let places = queue.statuses(by)?;
         let left =
-            |place: &Place| Some((place.key.clone(), person.labels.get(&place.key)?.clone()));
+            |place: &CardStatus| Some((place.key.clone(), person.labels.get(&place.key)?.clone()));
         let waiting = || places.iter().filter(|place| place.waits);
-        let behind: Vec<(String, Said)> = waiting().filter_map(left).collect();
+        let behind: Vec<(String, CardReply)> = waiting().filter_map(left).collect();
         let count = behind.len();
         self.settled += person.labels.len() - count;
         if count == 0 {
             return Ok(());
         }
-        match queue.say_all(by, behind) {
+        match queue.submit_all(by, behind) {
             Ok(()) => self.taken += count,
             Err(CardQueueError::OutOfOrder { .. }) => {
                 self.behind += count;
@@ -167,14 +168,14 @@ impl Imported {
 }
 
 /// What a row is.
-enum Became {
+enum RowResult {
     New,
     Known,
     Empty,
 }
 
 impl Person {
-    fn new(places: Vec<Place>) -> Self {
+    fn new(places: Vec<CardStatus>) -> Self {
         let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, place) in places.iter().enumerate() {
             by_id.entry(place.id.clone()).or_default().push(index);
@@ -183,17 +184,18 @@ impl Person {
         Self { places, by_key, by_id, lines: HashMap::new(), labels: HashMap::new() }
     }
 
-    fn take(&mut self, row: &Map<String, Value>, line: u64, by: &str) -> Result<Became, String> {
+    fn take(&mut self, row: &Map<String, Value>, line: u64, by: &str) -> Result<RowResult, String> {
         let index = self.find(row)?;
         let place = &self.places[index];
         if let Some(first) = self.lines.insert(index, line) {
             return Err(format!("{:?} was named on line {first} already", place.id));
         }
         let text = column(row, "label").ok_or_else(|| no_column(row, "label"))?;
-        let said = Said::read(&text, place.wanted).map_err(|fault| format!("label: {fault}"))?;
+        let said =
+            CardReply::read(&text, place.wanted).map_err(|fault| format!("label: {fault}"))?;
         match (said, &place.said) {
-            (None, _) => Ok(Became::Empty),
-            (Some(said), Some(stands)) if said == *stands => Ok(Became::Known),
+            (None, _) => Ok(RowResult::Empty),
+            (Some(said), Some(stands)) if said == *stands => Ok(RowResult::Known),
             (Some(said), Some(stands)) => Err(format!(
                 "{by:?} has said {} about {:?}, and this says {}: what stands is changed by undo",
                 shown(stands),
@@ -202,7 +204,7 @@ impl Person {
             )),
             (Some(said), None) => {
                 self.labels.insert(place.key.clone(), said);
-                Ok(Became::New)
+                Ok(RowResult::New)
             }
         }
     }
@@ -236,7 +238,7 @@ impl Person {
                 break;
             }
             let keys: Vec<String> = said.iter().map(|(key, _)| key.clone()).collect();
-            queue.say_all(by, said)?;
+            queue.submit_all(by, said)?;
             keys.iter().for_each(|key| drop(self.labels.remove(key)));
             taken += keys.len();
             if !is_all {
@@ -276,9 +278,9 @@ fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a String>) 
 }
 
 /// What was said, in an error.
-fn shown(said: &Said) -> String {
+fn shown(said: &CardReply) -> String {
     match said {
-        Said::Answer(_) => "something else".to_owned(),
+        CardReply::Answer(_) => "something else".to_owned(),
         said => said.words(),
     }
 }

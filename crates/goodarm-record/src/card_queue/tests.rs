@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::labels_file::Imported;
+use super::labels_file::ImportCounts;
 use super::*;
 
 /// Cards in order, of which each gets so many labels.
@@ -14,7 +14,7 @@ struct MemoryQueue {
     labels_per_card: usize,
     is_ordered: bool,
     /// By card: who said what.
-    said: Vec<Vec<(String, Said)>>,
+    said: Vec<Vec<(String, CardReply)>>,
 }
 
 impl MemoryQueue {
@@ -26,11 +26,13 @@ impl MemoryQueue {
     fn verdicts(count: usize) -> Self {
         let fields = |index: usize| vec![("question", format!("{index}?")), ("answer", "4".into())];
         Self::new(
-            (1..=count).map(|it| card(&format!("q{it}"), Wanted::Verdict, &fields(it))).collect(),
+            (1..=count)
+                .map(|it| card(&format!("q{it}"), ReplyForm::Verdict, &fields(it)))
+                .collect(),
         )
     }
 
-    fn own(&self, labeller: &str, index: usize) -> Option<&Said> {
+    fn own(&self, labeller: &str, index: usize) -> Option<&CardReply> {
         self.said[index].iter().find(|(by, _)| by == labeller).map(|(_, said)| said)
     }
 
@@ -40,7 +42,7 @@ impl MemoryQueue {
 
     /// What was said, in order, a letter each.
     fn letters(&self) -> String {
-        let letter = |said: &Vec<(String, Said)>| match said.first() {
+        let letter = |said: &Vec<(String, CardReply)>| match said.first() {
             None => '.',
             Some((_, said)) => said.words().chars().next().unwrap_or('-'),
         };
@@ -48,7 +50,7 @@ impl MemoryQueue {
     }
 }
 
-fn card(id: &str, wanted: Wanted, fields: &[(&str, String)]) -> Card {
+fn card(id: &str, wanted: ReplyForm, fields: &[(&str, String)]) -> Card {
     let field = |(name, text): &(&str, String)| Field { name: (*name).into(), text: text.clone() };
     Card {
         key: id.into(),
@@ -66,8 +68,8 @@ impl CardQueue for MemoryQueue {
         Ok(waiting.map(|index| self.cards[index].clone()).collect())
     }
 
-    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, CardQueueError> {
-        let place = |(index, card): (usize, &Card)| Place {
+    fn statuses(&mut self, labeller: &str) -> Result<Vec<CardStatus>, CardQueueError> {
+        let place = |(index, card): (usize, &Card)| CardStatus {
             key: card.key.clone(),
             id: card.id.clone(),
             wanted: card.wanted,
@@ -77,7 +79,11 @@ impl CardQueue for MemoryQueue {
         Ok(self.cards.iter().enumerate().map(place).collect())
     }
 
-    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError> {
+    fn submit_all(
+        &mut self,
+        labeller: &str,
+        said: Vec<(String, CardReply)>,
+    ) -> Result<(), CardQueueError> {
         let before = self.said.clone();
         for (key, said) in said {
             let mut waiting = (0..self.cards.len()).filter(|index| self.waits(labeller, *index));
@@ -99,8 +105,8 @@ impl CardQueue for MemoryQueue {
         Ok(None)
     }
 
-    fn standing(&mut self) -> Result<Standing, CardQueueError> {
-        Ok(Standing::default())
+    fn progress(&mut self) -> Result<QueueProgress, CardQueueError> {
+        Ok(QueueProgress::default())
     }
 }
 
@@ -116,7 +122,12 @@ impl Files {
     }
 
     /// What comes of a file of this name and text.
-    fn take(&self, queue: &mut MemoryQueue, name: &str, text: &str) -> Result<Imported, String> {
+    fn take(
+        &self,
+        queue: &mut MemoryQueue,
+        name: &str,
+        text: &str,
+    ) -> Result<ImportCounts, String> {
         fs::write(self.path(name), text).expect("the folder takes files");
         labels_file::take(queue, "me", &self.path(name)).map_err(|error| error.to_string())
     }
@@ -139,7 +150,7 @@ fn what_is_exported_and_filled_in_comes_back() {
     let files = Files::new();
     for (name, empty) in [("cards.csv", ","), ("cards.jsonl", "\"label\":\"\"")] {
         let mut queue = MemoryQueue::verdicts(5);
-        queue.say("me", "q1", Said::Wrong).expect("it is next");
+        queue.submit("me", "q1", CardReply::Wrong).expect("it is next");
         assert_eq!(cards_file::write(&mut queue, "me", &files.path(name)).expect("it can"), 4);
         let again = cards_file::write(&mut queue, "me", &files.path(name))
             .expect_err("labels are in there");
@@ -167,10 +178,18 @@ fn what_is_exported_and_filled_in_comes_back() {
         };
         let text = format!("\u{feff}{}\r\n", filled.join("\r\n"));
         let imported = files.take(&mut queue, name, &text).expect("it is right");
-        assert_eq!(imported, Imported { taken: 3, empty: 1, ..Imported::default() }, "{name}");
+        assert_eq!(
+            imported,
+            ImportCounts { taken: 3, empty: 1, ..ImportCounts::default() },
+            "{name}"
+        );
         assert_eq!(queue.letters(), "wrws.", "{name}");
         let imported = files.take(&mut queue, name, &text).expect("it is right");
-        assert_eq!(imported, Imported { known: 3, empty: 1, ..Imported::default() }, "{name}");
+        assert_eq!(
+            imported,
+            ImportCounts { known: 3, empty: 1, ..ImportCounts::default() },
+            "{name}"
+        );
     }
 }
 
@@ -181,8 +200,8 @@ fn the_columns_of_an_export_are_as_documented_and_nothing_in_it_is_a_formula() {
         [("answer", "=HYPERLINK(1)"), ("label", "mine"), ("@x", " -1"), ("note", "a,\"b\"\nc")];
     let fields = fields.map(|(name, text)| (name, text.to_owned()));
     let mut queue = MemoryQueue::new(vec![
-        card("+a", Wanted::Verdict, &fields),
-        card("'=b", Wanted::Verdict, &[("more", "4".into())]),
+        card("+a", ReplyForm::Verdict, &fields),
+        card("'=b", ReplyForm::Verdict, &[("more", "4".into())]),
     ]);
     cards_file::write(&mut queue, "me", &files.path("a.csv")).expect("it can");
     let csv = read(&files.path("a.csv"));
@@ -216,11 +235,14 @@ fn rows_behind_a_gap_are_not_taken_and_the_gap_is_named() {
     let text = "id;label\nq6;r\nq2;r\nq1;w\nq3;\nq4;r\n";
     let imported = files.take(&mut queue, "a.csv", text).expect("it is right");
     let gaps = vec![("q3".to_owned(), "me".to_owned())];
-    assert_eq!(imported, Imported { taken: 2, empty: 1, behind: 2, gaps, ..Imported::default() });
+    assert_eq!(
+        imported,
+        ImportCounts { taken: 2, empty: 1, behind: 2, gaps, ..ImportCounts::default() }
+    );
     assert_eq!(queue.letters(), "wr....");
     let mut queue = MemoryQueue { is_ordered: false, ..MemoryQueue::verdicts(6) };
     let imported = files.take(&mut queue, "a.csv", text).expect("it is right");
-    assert_eq!(imported, Imported { taken: 4, empty: 1, ..Imported::default() });
+    assert_eq!(imported, ImportCounts { taken: 4, empty: 1, ..ImportCounts::default() });
     assert_eq!(queue.letters(), "wr.r.r", "this queue has no order");
 }
 
@@ -229,10 +251,14 @@ fn rows_of_several_people_are_taken_in_the_order_of_the_queue() {
     let (files, mut queue) = (Files::new(), MemoryQueue::verdicts(4));
     let text = "id\tby\tlabel\nq4\tbo\t1\nq3\tme\t1\nq2\tbo\t0\nq1\t\t1\n";
     let imported = files.take(&mut queue, "a.tsv", text).expect("it is right");
-    assert_eq!(imported, Imported { taken: 4, ..Imported::default() });
+    assert_eq!(imported, ImportCounts { taken: 4, ..ImportCounts::default() });
     assert_eq!(queue.letters(), "rwrr");
     let imported = files.take(&mut queue, "a.csv", "id,by,label\nq1,bo,1\n").expect("it is right");
-    assert_eq!(imported, Imported { settled: 1, ..Imported::default() }, "it has its label");
+    assert_eq!(
+        imported,
+        ImportCounts { settled: 1, ..ImportCounts::default() },
+        "it has its label"
+    );
     let mut queue = MemoryQueue { labels_per_card: 2, ..MemoryQueue::verdicts(2) };
     let text = "id,by,label\nq1,al,1\nq1,bo,0\nq2,al,1\n";
     assert_eq!(files.take(&mut queue, "b.csv", text).expect("it is right").taken, 3);
@@ -241,7 +267,7 @@ fn rows_of_several_people_are_taken_in_the_order_of_the_queue() {
 #[test]
 fn every_wrong_row_is_named_and_nothing_is_taken() {
     let (files, mut queue) = (Files::new(), MemoryQueue::verdicts(3));
-    queue.say("me", "q1", Said::Right).expect("it is next");
+    queue.submit("me", "q1", CardReply::Right).expect("it is next");
     let text = "id,label\nq1,wrong\nq2,right\nq2,right\n,right\nqq3,right\nq3,rihgt\n";
     assert_eq!(
         files.refusal(&mut queue, "a.csv", text),
@@ -279,23 +305,23 @@ fn every_wrong_row_is_named_and_nothing_is_taken() {
 
 #[test]
 fn what_is_typed_is_read_by_what_is_wanted() {
-    let score = Wanted::Score { lowest: 0.0, highest: 5.0 };
+    let score = ReplyForm::Score { lowest: 0.0, highest: 5.0 };
     for (text, wanted, said) in [
-        (" Yes ", Wanted::Verdict, Some(Said::Right)),
-        ("TRUE", Wanted::Verdict, Some(Said::Right)),
-        ("0", Wanted::Verdict, Some(Said::Wrong)),
-        ("unsure", Wanted::Verdict, Some(Said::Skip)),
-        ("  ", Wanted::Verdict, None),
-        ("4.5", score, Some(Said::Score(4.5))),
-        ("0", score, Some(Said::Score(0.0))),
-        ("skip", score, Some(Said::Skip)),
-        ("yes", Wanted::Answer, Some(Said::Answer("yes".into()))),
-        ("skip", Wanted::Answer, Some(Said::Skip)),
+        (" Yes ", ReplyForm::Verdict, Some(CardReply::Right)),
+        ("TRUE", ReplyForm::Verdict, Some(CardReply::Right)),
+        ("0", ReplyForm::Verdict, Some(CardReply::Wrong)),
+        ("unsure", ReplyForm::Verdict, Some(CardReply::Skip)),
+        ("  ", ReplyForm::Verdict, None),
+        ("4.5", score, Some(CardReply::Score(4.5))),
+        ("0", score, Some(CardReply::Score(0.0))),
+        ("skip", score, Some(CardReply::Skip)),
+        ("yes", ReplyForm::Answer, Some(CardReply::Answer("yes".into()))),
+        ("skip", ReplyForm::Answer, Some(CardReply::Skip)),
     ] {
-        assert_eq!(Said::read(text, wanted), Ok(said), "{text}");
+        assert_eq!(CardReply::read(text, wanted), Ok(said), "{text}");
     }
     for text in ["6", "-1", "NaN", "inf", "0,5", "right"] {
-        let fault = Said::read(text, score).expect_err(text);
+        let fault = CardReply::read(text, score).expect_err(text);
         assert!(fault.contains("a number from 0 to 5"), "{fault}");
     }
 }
@@ -305,7 +331,7 @@ fn known_answers_label_each_card() {
     let gold = |id: &str, gold: &str, answer: &str| {
         let meta = format!("{{\"gold\": \"{gold}\"}}");
         let fields = [("gold", gold.into()), ("answer", answer.into()), ("meta", meta)];
-        card(id, Wanted::Verdict, &fields)
+        card(id, ReplyForm::Verdict, &fields)
     };
     let cards =
         || vec![gold("a", "72", " 72.0"), gold("b", "Paris", "paris "), gold("c", "7", "8")];

@@ -2,11 +2,11 @@
 
 use goodarm_files::did_you_mean;
 
-use super::{Said, Wanted};
+use super::{CardReply, ReplyForm};
 
-impl Said {
+impl CardReply {
     /// Reads what was typed about a card; nothing if it is blank. The error says what was expected.
-    pub fn read(text: &str, wanted: Wanted) -> Result<Option<Self>, String> {
+    pub fn read(text: &str, wanted: ReplyForm) -> Result<Option<Self>, String> {
         let text = text.trim();
         if text.is_empty() {
             return Ok(None);
@@ -14,19 +14,19 @@ impl Said {
         let word = text.to_lowercase();
         let is_in = |words: &[&str]| words.contains(&word.as_str());
         let said = match wanted {
-            Wanted::Answer if word == "skip" => Self::Skip,
-            Wanted::Answer => Self::Answer(text.to_owned()),
+            ReplyForm::Answer if word == "skip" => Self::Skip,
+            ReplyForm::Answer => Self::Answer(text.to_owned()),
             _ if is_in(&SKIP) => Self::Skip,
-            Wanted::Score { lowest, highest } => {
+            ReplyForm::Score { lowest, highest } => {
                 let score: Option<f64> = word.parse().ok();
                 let score = score.filter(|score| (lowest..=highest).contains(score));
                 Self::Score(score.ok_or_else(|| {
                     format!("expected a number from {lowest} to {highest}, or skip; found {text:?}")
                 })?)
             }
-            Wanted::Verdict if is_in(&RIGHT) => Self::Right,
-            Wanted::Verdict if is_in(&WRONG) => Self::Wrong,
-            Wanted::Verdict => {
+            ReplyForm::Verdict if is_in(&RIGHT) => Self::Right,
+            ReplyForm::Verdict if is_in(&WRONG) => Self::Wrong,
+            ReplyForm::Verdict => {
                 // A single letter is near to everything.
                 let names = [&RIGHT[..], &WRONG, &SKIP].concat();
                 let names = names.into_iter().filter(|name| name.len() > 3);

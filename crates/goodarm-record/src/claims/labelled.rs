@@ -7,30 +7,30 @@ use goodarm_core::Claim;
 use goodarm_core::units::ErrorRate;
 use goodarm_files::words::counted;
 
-use super::line::{Begun, Given, GivenLabel, Line, Undone};
-use super::{LABELLERS_MAX, LABELS_PER_CARD_MAX, NAME_BYTES_MAX, Rule};
-use crate::card_queue::{CardQueueError, Said};
+use super::line::{CardLabel, ClaimStarted, LabelLine, LabelUndone, LabelsAdded};
+use super::{Consensus, LABELLERS_MAX, LABELS_PER_CARD_MAX, NAME_BYTES_MAX};
+use crate::card_queue::{CardQueueError, CardReply};
 
 /// All claims of a run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Labels {
+pub(crate) struct Claims {
     /// So many lines were taken.
     pub(crate) line_count: usize,
     /// The last one is the one that is labelled.
-    pub(crate) claims: Vec<Labelled>,
+    pub(crate) claims: Vec<LabelledClaim>,
 }
 
 /// One claim with its labels.
 #[derive(Clone, Debug)]
-pub(crate) struct Labelled {
-    pub(crate) begun: Begun,
+pub(crate) struct LabelledClaim {
+    pub(crate) begun: ClaimStarted,
     pub(crate) error_rate: ErrorRate,
     pub(crate) labellers: Vec<Labeller>,
     /// Labels that were taken back.
     pub(crate) undone_count: usize,
     places: HashMap<String, usize>,
     /// The labels that stand, card by card, with the place of who gave them.
-    cards: Vec<Vec<(usize, Said)>>,
+    cards: Vec<Vec<(usize, CardReply)>>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,9 +42,9 @@ pub(crate) struct Labeller {
     cursor: usize,
 }
 
-impl Labels {
+impl Claims {
     /// Takes all lines of a file; an error is about the line of that number, counted from 1.
-    pub(crate) fn new(lines: &[Line]) -> Result<Self, (u64, CardQueueError)> {
+    pub(crate) fn new(lines: &[LabelLine]) -> Result<Self, (u64, CardQueueError)> {
         let mut labels = Self::default();
         for (line, number) in lines.iter().zip(1..) {
             labels.take(line).map_err(|error| (number, error))?;
@@ -53,36 +53,36 @@ impl Labels {
     }
 
     /// Whether a line can be taken.
-    pub(crate) fn check(&self, line: &Line) -> Result<(), CardQueueError> {
+    pub(crate) fn check(&self, line: &LabelLine) -> Result<(), CardQueueError> {
         let last = || self.claims.last().ok_or_else(|| unfit("no claim has begun".into()));
         match line {
-            Line::Begun(begun) => Labelled::new(begun, &self.claims).map(drop),
-            Line::Given(given) => last()?.in_turn(given).map(drop),
-            Line::Undone(undone) => last()?.undoable(undone).map(drop),
+            LabelLine::Started(begun) => LabelledClaim::new(begun, &self.claims).map(drop),
+            LabelLine::Added(given) => last()?.in_turn(given).map(drop),
+            LabelLine::Undone(undone) => last()?.undoable(undone).map(drop),
         }
     }
 
     /// Takes a line, or changes nothing.
-    pub(crate) fn take(&mut self, line: &Line) -> Result<(), CardQueueError> {
+    pub(crate) fn take(&mut self, line: &LabelLine) -> Result<(), CardQueueError> {
         match line {
-            Line::Begun(begun) => {
-                let labelled = Labelled::new(begun, &self.claims)?;
+            LabelLine::Started(begun) => {
+                let labelled = LabelledClaim::new(begun, &self.claims)?;
                 self.claims.push(labelled);
             }
-            Line::Given(given) => self.last_mut()?.give(given)?,
-            Line::Undone(undone) => self.last_mut()?.undo(undone)?,
+            LabelLine::Added(given) => self.last_mut()?.give(given)?,
+            LabelLine::Undone(undone) => self.last_mut()?.undo(undone)?,
         }
         self.line_count += 1;
         Ok(())
     }
 
-    fn last_mut(&mut self) -> Result<&mut Labelled, CardQueueError> {
+    fn last_mut(&mut self) -> Result<&mut LabelledClaim, CardQueueError> {
         self.claims.last_mut().ok_or_else(|| unfit("no claim has begun".into()))
     }
 }
 
-impl Labelled {
-    fn new(begun: &Begun, earlier: &[Self]) -> Result<Self, CardQueueError> {
+impl LabelledClaim {
+    fn new(begun: &ClaimStarted, earlier: &[Self]) -> Result<Self, CardQueueError> {
         let expected = earlier.len() + 1;
         if begun.claim != expected {
             return Err(unfit(format!("claim {} where claim {expected} should be", begun.claim)));
@@ -129,7 +129,7 @@ impl Labelled {
     /// The cards from this place on that wait for a person, in order.
     fn waiting(&self, name: &str, from: usize) -> impl Iterator<Item = usize> + '_ {
         let who = self.who(name);
-        let is_own = move |(labeller, _): &(usize, Said)| Some(*labeller) == who;
+        let is_own = move |(labeller, _): &(usize, CardReply)| Some(*labeller) == who;
         let waits = move |place: &usize| {
             let labels = &self.cards[*place];
             labels.len() < self.begun.labels_per_card && !labels.iter().any(is_own)
@@ -144,7 +144,7 @@ impl Labelled {
     }
 
     /// What a person says about a card.
-    pub(crate) fn said(&self, name: &str, place: usize) -> Option<&Said> {
+    pub(crate) fn said(&self, name: &str, place: usize) -> Option<&CardReply> {
         let who = self.who(name)?;
         self.cards[place].iter().find(|(labeller, _)| *labeller == who).map(|(_, said)| said)
     }
@@ -161,21 +161,22 @@ impl Labelled {
     /// The places of these cards, if each is the next one for this person when its turn comes.
     fn in_turn(
         &self,
-        Given { by: name, labels, .. }: &Given,
+        LabelsAdded { by: name, labels, .. }: &LabelsAdded,
     ) -> Result<Vec<usize>, CardQueueError> {
         check_name(name).map_err(unfit)?;
         if labels.is_empty() {
             return Err(unfit("no labels".into()));
         }
-        let is_unfit = |label: &&GivenLabel| matches!(label.said, Said::Score(_) | Said::Answer(_));
-        if let Some(GivenLabel { key, .. }) = labels.iter().find(is_unfit) {
+        let is_unfit =
+            |label: &&CardLabel| matches!(label.said, CardReply::Score(_) | CardReply::Answer(_));
+        if let Some(CardLabel { key, .. }) = labels.iter().find(is_unfit) {
             return Err(unfit(format!("{key:?}: expected right, wrong or skip")));
         }
         if self.who(name).is_none() && self.labellers.len() == LABELLERS_MAX {
             return Err(unfit(format!("more than {LABELLERS_MAX} people have labelled this")));
         }
         let mut waiting = self.upcoming(name);
-        let place_of = |label: &GivenLabel| {
+        let place_of = |label: &CardLabel| {
             let place = self.places.get(&label.key).copied();
             let place = place.ok_or_else(|| CardQueueError::Unknown(label.key.clone()))?;
             let next = waiting.next();
@@ -183,7 +184,7 @@ impl Labelled {
                 return Ok(place);
             }
             let key = label.key.clone();
-            let is_own = |(labeller, _): &&(usize, Said)| Some(*labeller) == self.who(name);
+            let is_own = |(labeller, _): &&(usize, CardReply)| Some(*labeller) == self.who(name);
             let labels = &self.cards[place];
             let full = || labels.first().filter(|_| self.is_done(place));
             match (labels.iter().find(is_own).or_else(full), next) {
@@ -200,9 +201,9 @@ impl Labelled {
         labels.iter().map(place_of).collect()
     }
 
-    fn give(&mut self, given: &Given) -> Result<(), CardQueueError> {
+    fn give(&mut self, given: &LabelsAdded) -> Result<(), CardQueueError> {
         let places = self.in_turn(given)?;
-        let Given { by, labels, .. } = given;
+        let LabelsAdded { by, labels, .. } = given;
         let who = self.who(by).unwrap_or(self.labellers.len());
         if who == self.labellers.len() {
             self.labellers.push(Labeller { name: by.clone(), given: Vec::new(), cursor: 0 });
@@ -216,13 +217,16 @@ impl Labelled {
     }
 
     /// Who takes back a label, and of which card.
-    fn undoable(&self, Undone { by, key, .. }: &Undone) -> Result<(usize, usize), CardQueueError> {
+    fn undoable(
+        &self,
+        LabelUndone { by, key, .. }: &LabelUndone,
+    ) -> Result<(usize, usize), CardQueueError> {
         let last = self.who(by).and_then(|who| Some((who, *self.labellers[who].given.last()?)));
         last.filter(|(_, place)| self.id(*place) == key)
             .ok_or_else(|| unfit(format!("{key:?} is not the last that {by:?} has labelled")))
     }
 
-    fn undo(&mut self, undone: &Undone) -> Result<(), CardQueueError> {
+    fn undo(&mut self, undone: &LabelUndone) -> Result<(), CardQueueError> {
         let (who, place) = self.undoable(undone)?;
         self.labellers[who].given.pop();
         self.cards[place].retain(|(labeller, _)| *labeller != who);
@@ -249,19 +253,19 @@ impl Labelled {
     }
 
     /// The labels of the cards that count: those up to the first that still lacks one.
-    fn counting(&self) -> impl Iterator<Item = &[(usize, Said)]> {
-        let is_done = |labels: &&[(usize, Said)]| labels.len() == self.begun.labels_per_card;
+    fn counting(&self) -> impl Iterator<Item = &[(usize, CardReply)]> {
+        let is_done = |labels: &&[(usize, CardReply)]| labels.len() == self.begun.labels_per_card;
         self.cards.iter().map(Vec::as_slice).take_while(is_done)
     }
 
     /// What the labels of the cards that count come to, by the rule, one after the other.
-    pub(crate) fn verdicts(&self) -> impl Iterator<Item = Said> {
+    pub(crate) fn verdicts(&self) -> impl Iterator<Item = CardReply> {
         self.counting().map(|labels| verdict(self.begun.rule, labels))
     }
 
     /// The cards that count whose labels do not all say the same.
     pub(crate) fn disagreement_count(&self) -> usize {
-        let differ = |labels: &&[(usize, Said)]| labels.iter().any(|it| it.1 != labels[0].1);
+        let differ = |labels: &&[(usize, CardReply)]| labels.iter().any(|it| it.1 != labels[0].1);
         self.counting().filter(differ).count()
     }
 
@@ -269,35 +273,35 @@ impl Labelled {
     pub(crate) fn claim(&self) -> Claim {
         let mut claim = Claim::new(self.size(), self.error_rate);
         for verdict in self.verdicts() {
-            claim.take(verdict == Said::Right).expect("no answer has two places");
+            claim.take(verdict == CardReply::Right).expect("no answer has two places");
         }
         claim
     }
 }
 
 /// What the labels of a card come to. One that is not right is wrong if somebody says so.
-fn verdict(rule: Rule, labels: &[(usize, Said)]) -> Said {
-    let count = |wanted: Said| labels.iter().filter(|(_, said)| *said == wanted).count();
+fn verdict(rule: Consensus, labels: &[(usize, CardReply)]) -> CardReply {
+    let count = |wanted: CardReply| labels.iter().filter(|(_, said)| *said == wanted).count();
     let is_right = match rule {
-        Rule::One | Rule::All => count(Said::Right) == labels.len(),
-        Rule::Majority => 2 * count(Said::Right) > labels.len(),
+        Consensus::One | Consensus::All => count(CardReply::Right) == labels.len(),
+        Consensus::Majority => 2 * count(CardReply::Right) > labels.len(),
     };
-    match (is_right, count(Said::Wrong)) {
-        (true, _) => Said::Right,
-        (false, 0) => Said::Skip,
-        (false, _) => Said::Wrong,
+    match (is_right, count(CardReply::Wrong)) {
+        (true, _) => CardReply::Right,
+        (false, 0) => CardReply::Skip,
+        (false, _) => CardReply::Wrong,
     }
 }
 
 /// Whether a rule says what becomes of so many labels.
-fn check_rule(rule: Rule, labels_per_card: usize) -> Result<(), String> {
+fn check_rule(rule: Consensus, labels_per_card: usize) -> Result<(), String> {
     if !(1..=LABELS_PER_CARD_MAX).contains(&labels_per_card) {
         return Err(format!(
             "{} for each answer, not between 1 and {LABELS_PER_CARD_MAX}",
             counted(labels_per_card, "label")
         ));
     }
-    if rule == Rule::One && labels_per_card > 1 {
+    if rule == Consensus::One && labels_per_card > 1 {
         return Err(format!(
             "the rule is one person, but each answer gets {labels_per_card} labels: expected the rule majority or all"
         ));

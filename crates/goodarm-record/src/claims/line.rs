@@ -2,28 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Rule;
-use crate::card_queue::Said;
+use super::Consensus;
+use crate::card_queue::CardReply;
 use crate::journal::Mark;
 
 /// One line. Which it is, its first key says.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Line {
-    Begun(Begun),
-    Given(Given),
-    Undone(Undone),
+pub(crate) enum LabelLine {
+    #[serde(rename = "begun")]
+    Started(ClaimStarted),
+    #[serde(rename = "given")]
+    Added(LabelsAdded),
+    Undone(LabelUndone),
 }
 
 /// A claim begins: what it is about, and in which order. Written before the first label is seen.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Begun {
+pub(crate) struct ClaimStarted {
     /// Its number, counted from 1.
     pub(crate) claim: usize,
     /// The probability with which it is ever false, at most.
     pub(crate) delta: f64,
-    pub(crate) rule: Rule,
+    pub(crate) rule: Consensus,
     pub(crate) labels_per_card: usize,
     /// How much of the journal there was: the claim is about what was certified then.
     pub(crate) journal: Mark,
@@ -37,25 +39,25 @@ pub(crate) struct Begun {
 /// Labels that one person gave at once.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Given {
+pub(crate) struct LabelsAdded {
     pub(crate) by: String,
     pub(crate) unix_millis: u64,
-    pub(crate) labels: Vec<GivenLabel>,
+    pub(crate) labels: Vec<CardLabel>,
 }
 
 /// What was said about one answer.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct GivenLabel {
+pub(crate) struct CardLabel {
     /// The answer's id.
     pub(crate) key: String,
-    pub(crate) said: Said,
+    pub(crate) said: CardReply,
 }
 
 /// A person takes back the last of their labels that stands.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Undone {
+pub(crate) struct LabelUndone {
     pub(crate) by: String,
     pub(crate) unix_millis: u64,
     /// The answer's id.

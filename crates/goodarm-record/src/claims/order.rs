@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::line::Begun;
+use super::line::ClaimStarted;
 
 /// The order of these ids for the so-many-th claim of a run with this seed: by the BLAKE3 hash of the
 /// seed, the number, the claim's own draw and the id, with spaces between them. Without the draw the order would
@@ -28,7 +28,7 @@ pub(crate) fn drawn<'a>(
 /// these, in the order of their certificates; `then` is how many there were when the claim began, if that
 /// is known.
 pub(crate) fn check(
-    begun: &Begun,
+    begun: &ClaimStarted,
     journal: &Path,
     seed: u64,
     certified: &[&str],
@@ -65,7 +65,7 @@ pub(crate) struct CertifiedAt(BTreeMap<u64, usize>);
 
 impl CertifiedAt {
     /// At the lengths at which these claims began.
-    pub(crate) fn new<'a>(claims: impl IntoIterator<Item = &'a Begun>) -> Self {
+    pub(crate) fn new<'a>(claims: impl IntoIterator<Item = &'a ClaimStarted>) -> Self {
         Self(claims.into_iter().map(|begun| (begun.journal.bytes, 0)).collect())
     }
 
@@ -75,7 +75,7 @@ impl CertifiedAt {
     }
 
     /// How many there were when a claim began.
-    pub(crate) fn get(&self, begun: &Begun) -> Option<usize> {
+    pub(crate) fn get(&self, begun: &ClaimStarted) -> Option<usize> {
         self.0.get(&begun.journal.bytes).copied()
     }
 }

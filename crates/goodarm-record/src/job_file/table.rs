@@ -14,13 +14,13 @@ use toml::de::{DeString, DeTable, DeValue, Deserializer};
 use super::key_names;
 
 /// A table and the text that it is part of.
-pub struct Table<'a> {
+pub struct JobTable<'a> {
     text: &'a str,
     span: Range<usize>,
     entries: DeTable<'a>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> JobTable<'a> {
     /// The whole of a text.
     pub fn parse(text: &'a str) -> Result<Self, toml::de::Error> {
         let table = DeTable::parse(text).map_err(|mut error| {
@@ -173,7 +173,7 @@ fn is_in(place: &Range<usize>, value: &Spanned<DeValue<'_>>) -> bool {
 
 /// Keys that are not among these, each with the name that was probably meant, or with all of them.
 pub fn unknown_keys<'a>(
-    table: &'a Table<'_>,
+    table: &'a JobTable<'_>,
     known: &'a BTreeSet<String>,
 ) -> impl Iterator<Item = KeyProblem> + 'a {
     table.keys().filter(|key| !known.contains(*key)).map(|key| {

@@ -66,7 +66,7 @@ fn u64_at(bytes: &[u8; HEADER_LEN], start: usize) -> u64 {
 /// Why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Malformed {
+pub enum MalformedRecord {
     /// The frame ends inside the record.
     #[error("it ends inside a record")]
     Short,

@@ -8,7 +8,7 @@ use std::path::Path;
 use thiserror::Error;
 
 use super::format::{
-    self, FORMAT_VERSION, FRAME_BYTES_MAX, FrameHeader, HEADER_LEN, MAGIC, Malformed,
+    self, FORMAT_VERSION, FRAME_BYTES_MAX, FrameHeader, HEADER_LEN, MAGIC, MalformedRecord,
 };
 use super::record::{Header, Record, TAG_END};
 use super::torn;
@@ -16,7 +16,7 @@ use super::varint::Input;
 
 /// What a file was found to be.
 #[derive(Debug)]
-pub enum Opened<R = BufReader<File>> {
+pub enum OpenedJournal<R = BufReader<File>> {
     /// A journal.
     Begun(Reader<R>),
     /// A crash came before the first frame was whole: nothing has happened. Cut the file to length 0
@@ -29,7 +29,7 @@ pub enum Opened<R = BufReader<File>> {
 
 /// Where a record stands and when it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
+pub struct RecordPosition {
     /// The number of its frame, counted from 0.
     pub sequence: u64,
     /// Where its frame begins in the file.
@@ -40,7 +40,7 @@ pub struct Position {
 
 /// The end of a journal: what [`super::Journal::resume`] needs to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tail {
+pub struct JournalEnd {
     /// The length of all whole frames.
     pub len_valid: u64,
     /// How many bytes of a torn frame follow them.
@@ -103,7 +103,7 @@ pub enum Damage {
     Length(u32),
     /// A record makes no sense.
     #[error("{0}")]
-    Record(Malformed),
+    Record(MalformedRecord),
 }
 
 /// Goes through a journal record by record. Memory is that of the longest frame.
@@ -114,7 +114,7 @@ pub struct Reader<R = BufReader<File>> {
     file_len: u64,
     frame: Frame,
     /// What follows the frame that is being read.
-    tail: Tail,
+    tail: JournalEnd,
     state: State,
 }
 
@@ -158,7 +158,7 @@ pub fn passes() -> u64 {
 }
 
 /// Opens the journal at `path` and reads its header. Nothing is changed.
-pub fn open(path: &Path) -> Result<Opened, OpenError> {
+pub fn open(path: &Path) -> Result<OpenedJournal, OpenError> {
     let file = File::open(path)?;
     // If another process is still writing, only what is there now is read.
     let file_len = file.metadata()?.len();
@@ -167,19 +167,28 @@ pub fn open(path: &Path) -> Result<Opened, OpenError> {
 
 impl<R: Read> Reader<R> {
     /// Reads the header of a journal of `file_len` bytes.
-    pub fn open(mut input: R, file_len: u64) -> Result<Opened<R>, OpenError> {
+    pub fn open(mut input: R, file_len: u64) -> Result<OpenedJournal<R>, OpenError> {
         let mut frame = Frame::default();
-        let mut tail = Tail { len_valid: 0, bytes_cut: 0, next_sequence: 0, crc: 0 };
+        let mut tail = JournalEnd { len_valid: 0, bytes_cut: 0, next_sequence: 0, crc: 0 };
         match frame.read(&mut input, &mut tail, file_len) {
             Ok(Step::Frame) => {}
-            Ok(Step::End | Step::Torn) => return Ok(Opened::NeverBegun { bytes_cut: file_len }),
+            Ok(Step::End | Step::Torn) => {
+                return Ok(OpenedJournal::NeverBegun { bytes_cut: file_len });
+            }
             Err(OpenError::Damaged { offset: 0, damage: Damage::NoFrame }) => {
                 return Err(OpenError::NotAJournal);
             }
             Err(error) => return Err(error),
         }
         let header = frame.read_header()?;
-        Ok(Opened::Begun(Self { input, header, file_len, frame, tail, state: State::Reading }))
+        Ok(OpenedJournal::Begun(Self {
+            input,
+            header,
+            file_len,
+            frame,
+            tail,
+            state: State::Reading,
+        }))
     }
 
     /// What the journal is about.
@@ -195,14 +204,14 @@ impl<R: Read> Reader<R> {
     /// The next record, or `None` behind the last one. After an error, the journal cannot be read
     /// any further.
     #[inline]
-    pub fn next_record(&mut self) -> Result<Option<(Position, Record<'_>)>, OpenError> {
+    pub fn next_record(&mut self) -> Result<Option<(RecordPosition, Record<'_>)>, OpenError> {
         if self.frame.is_exhausted() {
             self.next_frame()?;
             if self.state == State::AtEnd {
                 return Ok(None);
             }
         }
-        let position = Position {
+        let position = RecordPosition {
             sequence: self.tail.next_sequence - 1,
             offset: self.frame.offset,
             unix_millis: self.frame.unix_millis,
@@ -233,7 +242,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Where the journal ends, once all records are read; reads those that are left.
-    pub fn finish(mut self) -> Result<Tail, OpenError> {
+    pub fn finish(mut self) -> Result<JournalEnd, OpenError> {
         while self.next_record()?.is_some() {}
         Ok(self.tail)
     }
@@ -249,7 +258,7 @@ impl Frame {
     fn read(
         &mut self,
         input: &mut impl Read,
-        tail: &mut Tail,
+        tail: &mut JournalEnd,
         file_len: u64,
     ) -> Result<Step, OpenError> {
         self.forget();
@@ -286,7 +295,7 @@ impl Frame {
         }
         // The end mark is not a record: without it, the records take up exactly what is left.
         if self.payload.pop() != Some(TAG_END) {
-            return Err(damaged(Damage::Record(Malformed::NoEnd)));
+            return Err(damaged(Damage::Record(MalformedRecord::NoEnd)));
         }
         self.offset = offset;
         self.unix_millis = header.unix_millis;
@@ -329,7 +338,7 @@ impl Frame {
         Ok(record)
     }
 
-    fn damaged(&self, malformed: Malformed) -> OpenError {
+    fn damaged(&self, malformed: MalformedRecord) -> OpenError {
         let offset = self.offset + (HEADER_LEN + self.consumed) as u64;
         OpenError::Damaged { offset, damage: Damage::Record(malformed) }
     }

@@ -9,9 +9,9 @@ use goodarm_core::{
     Source, Target, Ticket,
 };
 
-use super::format::{FORMAT_VERSION, Malformed};
+use super::format::{FORMAT_VERSION, MalformedRecord};
 use super::varint::{Input, put_large, put_number, put_score, put_score_or_none, put_text};
-use crate::reply::Remark;
+use crate::reply::ServiceWarning;
 
 /// What a journal is about; its first record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct Note<'a> {
     /// Why there is no score, or why some are lacking, in words.
     pub reason: Cow<'a, str>,
     /// What is to be known about the verifier since this call.
-    pub remark: Option<Remark>,
+    pub warning: Option<ServiceWarning>,
     /// Where arms were added, the fingerprint of all candidates with the new ones.
     pub candidates: [u8; 32],
 }
@@ -64,7 +64,7 @@ impl Note<'_> {
             reply: Cow::Borrowed(&self.reply),
             answer: Cow::Borrowed(&self.answer),
             reason: Cow::Borrowed(&self.reason),
-            remark: self.remark.clone(),
+            warning: self.warning.clone(),
             candidates: self.candidates,
         }
     }
@@ -76,7 +76,7 @@ impl Note<'_> {
             reply: Cow::Owned(self.reply.into_owned()),
             answer: Cow::Owned(self.answer.into_owned()),
             reason: Cow::Owned(self.reason.into_owned()),
-            remark: self.remark,
+            warning: self.warning,
             candidates: self.candidates,
         }
     }
@@ -98,7 +98,7 @@ const TAG_LENT_AND_ASKED: u8 = 6;
 const TAG_RELEASED: u8 = 7;
 const TAG_ARMS_ADDED: u8 = 8;
 /// Comes before the record of the call that it belongs to.
-const TAG_REMARK: u8 = 9;
+const TAG_WARNING: u8 = 9;
 const TAG_TOLD_ALL: u8 = 10;
 const TAG_QUESTION_ASKED: u8 = 11;
 const TAG_LENT_AND_QUESTION_ASKED: u8 = 12;
@@ -121,12 +121,12 @@ impl Header {
     }
 
     /// The format that the journal is written in, which stands in front of its header.
-    pub(super) fn format(input: &mut Input<'_>) -> Result<u64, Malformed> {
-        if input.byte()? == TAG_HEADER { input.number() } else { Err(Malformed::NoHeader) }
+    pub(super) fn format(input: &mut Input<'_>) -> Result<u64, MalformedRecord> {
+        if input.byte()? == TAG_HEADER { input.number() } else { Err(MalformedRecord::NoHeader) }
     }
 
     /// What stands behind the format, if this goodarm reads that.
-    pub(super) fn decode(format: u64, input: &mut Input<'_>) -> Result<Self, Malformed> {
+    pub(super) fn decode(format: u64, input: &mut Input<'_>) -> Result<Self, MalformedRecord> {
         Ok(Self {
             version: input.text()?.to_owned(),
             // Format 1 was only ever written under the first rules.
@@ -141,8 +141,8 @@ impl Header {
 
 impl Record<'_> {
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        if let Some(Remark { is_doubt, text }) = &self.note.remark {
-            bytes.extend_from_slice(&[TAG_REMARK, u8::from(*is_doubt)]);
+        if let Some(ServiceWarning { weakens_promise, text }) = &self.note.warning {
+            bytes.extend_from_slice(&[TAG_WARNING, u8::from(*weakens_promise)]);
             put_text(bytes, text);
         }
         match &self.event {
@@ -229,7 +229,7 @@ fn put_asked(bytes: &mut Vec<u8>, ticket: Ticket, target: Target, loan: Option<(
     bytes.extend_from_slice(&weights.to_le_bytes());
 }
 
-fn asked(tag: u8, input: &mut Input<'_>) -> Result<Event, Malformed> {
+fn asked(tag: u8, input: &mut Input<'_>) -> Result<Event, MalformedRecord> {
     let ticket = Ticket(input.number()?);
     let first = input.small_number()?;
     if matches!(tag, TAG_ASKED | TAG_LENT_AND_ASKED) {
@@ -242,7 +242,7 @@ fn asked(tag: u8, input: &mut Input<'_>) -> Result<Event, Malformed> {
     let source = match kind {
         SOURCE_VOTES => Source::Votes(AttributeId(place)),
         SOURCE_GENERATOR => Source::Generator(GeneratorId(place)),
-        kind => return Err(Malformed::Source(kind)),
+        kind => return Err(MalformedRecord::Source(kind)),
     };
     let loan = if tag == TAG_QUESTION_ASKED {
         None
@@ -253,7 +253,11 @@ fn asked(tag: u8, input: &mut Input<'_>) -> Result<Event, Malformed> {
 }
 
 #[inline]
-fn settled<'a>(tag: u8, input: &mut Input<'a>, note: &mut Note<'a>) -> Result<Event, Malformed> {
+fn settled<'a>(
+    tag: u8,
+    input: &mut Input<'a>,
+    note: &mut Note<'a>,
+) -> Result<Event, MalformedRecord> {
     let ticket = Ticket(input.number()?);
     let outcome = match tag {
         TAG_TOLD => Outcome::Score(input.score()?),
@@ -261,7 +265,7 @@ fn settled<'a>(tag: u8, input: &mut Input<'a>, note: &mut Note<'a>) -> Result<Ev
             let count = input.number()?;
             // No call has more, and no room is made for a count that lies.
             if count > ATTRIBUTES_MAX as u64 {
-                return Err(Malformed::Number);
+                return Err(MalformedRecord::Number);
             }
             let mut scores = Vec::new();
             for _ in 0..count {
@@ -272,7 +276,7 @@ fn settled<'a>(tag: u8, input: &mut Input<'a>, note: &mut Note<'a>) -> Result<Ev
         TAG_ANSWERED => Outcome::Answer(input.small_number()?.checked_sub(1).map(Label)),
         _ => {
             let code = input.byte()?;
-            Outcome::Failed(Failure::from_code(code).ok_or(Malformed::Failure(code))?)
+            Outcome::Failed(Failure::from_code(code).ok_or(MalformedRecord::Failure(code))?)
         }
     };
     let cost = Cost::from_picos(input.large()?);
@@ -288,12 +292,12 @@ fn settled<'a>(tag: u8, input: &mut Input<'a>, note: &mut Note<'a>) -> Result<Ev
 
 impl<'a> Record<'a> {
     #[inline]
-    pub(super) fn decode(input: &mut Input<'a>) -> Result<Self, Malformed> {
+    pub(super) fn decode(input: &mut Input<'a>) -> Result<Self, MalformedRecord> {
         let mut note = Note::default();
         let mut tag = input.byte()?;
-        if tag == TAG_REMARK {
-            let is_doubt = input.byte()? != 0;
-            note.remark = Some(Remark { is_doubt, text: input.text()?.to_owned() });
+        if tag == TAG_WARNING {
+            let weakens_promise = input.byte()? != 0;
+            note.warning = Some(ServiceWarning { weakens_promise, text: input.text()?.to_owned() });
             tag = input.byte()?;
         }
         let event = match tag {
@@ -308,18 +312,22 @@ impl<'a> Record<'a> {
                 note.candidates = input.array()?;
                 Event::ArmsAdded { count }
             }
-            TAG_HEADER => return Err(Malformed::SecondHeader),
-            tag => return Err(Malformed::Tag(tag)),
+            TAG_HEADER => return Err(MalformedRecord::SecondHeader),
+            tag => return Err(MalformedRecord::Tag(tag)),
         };
         Ok(Self { event, note })
     }
 
     /// Refuses pairs that the journal does not know by now: readers use them as indices.
     #[inline]
-    pub(super) fn check(&self, header: &Header, arms_added: &mut u64) -> Result<(), Malformed> {
+    pub(super) fn check(
+        &self,
+        header: &Header,
+        arms_added: &mut u64,
+    ) -> Result<(), MalformedRecord> {
         let arm_count = header.arm_count.saturating_add(*arms_added);
         let known = |arm: ArmId| {
-            if u64::from(arm.0) < arm_count { Ok(()) } else { Err(Malformed::Arm(arm.0)) }
+            if u64::from(arm.0) < arm_count { Ok(()) } else { Err(MalformedRecord::Arm(arm.0)) }
         };
         match &self.event {
             Event::Asked { target, loan, .. } => {
@@ -335,7 +343,7 @@ impl<'a> Record<'a> {
                     Target::Question(_, Source::Generator(_)) => return Ok(()),
                 };
                 if u64::from(attribute.0) >= header.attribute_count {
-                    return Err(Malformed::Attribute(attribute.0));
+                    return Err(MalformedRecord::Attribute(attribute.0));
                 }
             }
             Event::Released { arm } => known(*arm)?,
@@ -352,7 +360,7 @@ impl<'a> Record<'a> {
     }
 }
 
-fn loan(input: &mut Input<'_>) -> Result<Loan, Malformed> {
-    let share = Share::from_parts(input.number()?).ok_or(Malformed::Number)?;
+fn loan(input: &mut Input<'_>) -> Result<Loan, MalformedRecord> {
+    let share = Share::from_parts(input.number()?).ok_or(MalformedRecord::Number)?;
     Ok(Loan { share, weights: u64::from_le_bytes(input.array()?) })
 }

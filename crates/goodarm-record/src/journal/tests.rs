@@ -204,13 +204,13 @@ fn written(groups: &[Vec<Record<'_>>]) -> (Vec<u8>, Vec<usize>) {
 #[derive(Debug, PartialEq)]
 enum Content {
     NeverBegun,
-    Records(Vec<Record<'static>>, Tail),
+    Records(Vec<Record<'static>>, JournalEnd),
 }
 
 fn read(bytes: &[u8]) -> Result<Content, OpenError> {
     let mut reader = match Reader::open(bytes, bytes.len() as u64)? {
-        Opened::Begun(reader) => reader,
-        Opened::NeverBegun { bytes_cut } => {
+        OpenedJournal::Begun(reader) => reader,
+        OpenedJournal::NeverBegun { bytes_cut } => {
             assert_eq!(bytes_cut, bytes.len() as u64);
             return Ok(Content::NeverBegun);
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::format::Malformed;
+use super::format::MalformedRecord;
 
 const MORE: u8 = 0x80;
 const MORE_OF_EIGHT: u64 = u64::from_le_bytes([MORE; 8]);
@@ -88,26 +88,28 @@ impl<'a> Input<'a> {
     }
 
     #[inline]
-    pub(super) fn byte(&mut self) -> Result<u8, Malformed> {
-        let (first, rest) = self.rest.split_first().ok_or(Malformed::Short)?;
+    pub(super) fn byte(&mut self) -> Result<u8, MalformedRecord> {
+        let (first, rest) = self.rest.split_first().ok_or(MalformedRecord::Short)?;
         self.rest = rest;
         Ok(*first)
     }
 
     #[inline]
-    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
-        let (array, rest) = self.rest.split_first_chunk().ok_or(Malformed::Short)?;
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], MalformedRecord> {
+        let (array, rest) = self.rest.split_first_chunk().ok_or(MalformedRecord::Short)?;
         self.rest = rest;
         Ok(*array)
     }
 
     #[inline]
-    pub(super) fn number(&mut self) -> Result<u64, Malformed> {
+    pub(super) fn number(&mut self) -> Result<u64, MalformedRecord> {
         // Eight bytes at once, as nearly all numbers are shorter.
         let word = self.rest.first_chunk().map(|chunk| u64::from_le_bytes(*chunk));
         let ends = word.map_or(0, |word| !word & MORE_OF_EIGHT);
         let Some(word) = word.filter(|_| ends != 0) else {
-            return self.by_bytes(64).and_then(|it| it.try_into().map_err(|_| Malformed::Number));
+            return self
+                .by_bytes(64)
+                .and_then(|it| it.try_into().map_err(|_| MalformedRecord::Number));
         };
         let bits = ends.trailing_zeros() + 1;
         self.rest = &self.rest[bits as usize / 8..];
@@ -115,13 +117,13 @@ impl<'a> Input<'a> {
     }
 
     #[inline]
-    pub(super) fn small_number(&mut self) -> Result<u32, Malformed> {
-        u32::try_from(self.number()?).map_err(|_| Malformed::Number)
+    pub(super) fn small_number(&mut self) -> Result<u32, MalformedRecord> {
+        u32::try_from(self.number()?).map_err(|_| MalformedRecord::Number)
     }
 
     /// A number beyond 64 bits; most are not, and then arithmetic on 64 bits is much faster.
     #[inline]
-    pub(super) fn large(&mut self) -> Result<u128, Malformed> {
+    pub(super) fn large(&mut self) -> Result<u128, MalformedRecord> {
         let mut short = *self;
         if let Ok(number) = short.number() {
             *self = short;
@@ -132,44 +134,45 @@ impl<'a> Input<'a> {
 
     /// A number of at most `bits` bits, byte by byte.
     #[cold]
-    fn by_bytes(&mut self, bits: u32) -> Result<u128, Malformed> {
+    fn by_bytes(&mut self, bits: u32) -> Result<u128, MalformedRecord> {
         let mut number = 0;
         for shift in (0..bits).step_by(7) {
             let byte = self.byte()?;
             let group = u128::from(byte & !MORE);
             if bits - shift < 7 && group >> (bits - shift) > 0 {
-                return Err(Malformed::Number);
+                return Err(MalformedRecord::Number);
             }
             number |= group << shift;
             if byte < MORE {
                 return Ok(number);
             }
         }
-        Err(Malformed::Number)
+        Err(MalformedRecord::Number)
     }
 
     #[inline]
-    pub(super) fn duration(&mut self) -> Result<Duration, Malformed> {
+    pub(super) fn duration(&mut self) -> Result<Duration, MalformedRecord> {
         let nanos = self.large()?;
         if let Ok(nanos) = u64::try_from(nanos) {
             return Ok(Duration::from_nanos(nanos));
         }
-        let seconds = u64::try_from(nanos / NANOS_PER_SECOND).map_err(|_| Malformed::Number)?;
-        let rest = u64::try_from(nanos % NANOS_PER_SECOND).map_err(|_| Malformed::Number)?;
+        let seconds =
+            u64::try_from(nanos / NANOS_PER_SECOND).map_err(|_| MalformedRecord::Number)?;
+        let rest = u64::try_from(nanos % NANOS_PER_SECOND).map_err(|_| MalformedRecord::Number)?;
         Ok(Duration::from_secs(seconds) + Duration::from_nanos(rest))
     }
 
     #[inline]
-    pub(super) fn score(&mut self) -> Result<f64, Malformed> {
+    pub(super) fn score(&mut self) -> Result<f64, MalformedRecord> {
         match self.byte()? {
             SCORE_ZERO => Ok(0.0),
             SCORE_ONE => Ok(1.0),
             SCORE_BITS => Ok(f64::from_bits(u64::from_le_bytes(self.array()?))),
-            code => Err(Malformed::Score(code)),
+            code => Err(MalformedRecord::Score(code)),
         }
     }
 
-    pub(super) fn score_or_none(&mut self) -> Result<Option<f64>, Malformed> {
+    pub(super) fn score_or_none(&mut self) -> Result<Option<f64>, MalformedRecord> {
         if self.rest.first() == Some(&SCORE_NONE) {
             self.byte()?;
             return Ok(None);
@@ -178,10 +181,10 @@ impl<'a> Input<'a> {
     }
 
     #[inline]
-    pub(super) fn text(&mut self) -> Result<&'a str, Malformed> {
-        let length = usize::try_from(self.number()?).map_err(|_| Malformed::Short)?;
-        let (text, rest) = self.rest.split_at_checked(length).ok_or(Malformed::Short)?;
+    pub(super) fn text(&mut self) -> Result<&'a str, MalformedRecord> {
+        let length = usize::try_from(self.number()?).map_err(|_| MalformedRecord::Short)?;
+        let (text, rest) = self.rest.split_at_checked(length).ok_or(MalformedRecord::Short)?;
         self.rest = rest;
-        std::str::from_utf8(text).map_err(|_| Malformed::Text)
+        std::str::from_utf8(text).map_err(|_| MalformedRecord::Text)
     }
 }

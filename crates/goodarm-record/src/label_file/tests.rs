@@ -10,7 +10,7 @@ fn at(name: &str, text: &str) -> Result<Vec<LabelRow>, String> {
     read(&path).map_err(|problems| problems.join("\n").replace(&folder, ""))
 }
 
-fn said(name: &str, text: &str) -> Vec<(String, String, Said)> {
+fn said(name: &str, text: &str) -> Vec<(String, String, CardReply)> {
     let rows = at(name, text).unwrap();
     rows.into_iter().map(|row| (row.place, row.id, row.said)).collect()
 }
@@ -18,9 +18,9 @@ fn said(name: &str, text: &str) -> Vec<(String, String, Said)> {
 #[test]
 fn tables_and_lines_say_the_same() {
     let expected = [
-        ("line 2".to_owned(), "a".to_owned(), Said::Right),
-        ("line 3".to_owned(), "b".to_owned(), Said::Wrong),
-        ("line 4".to_owned(), "c".to_owned(), Said::Skip),
+        ("line 2".to_owned(), "a".to_owned(), CardReply::Right),
+        ("line 3".to_owned(), "b".to_owned(), CardReply::Wrong),
+        ("line 4".to_owned(), "c".to_owned(), CardReply::Skip),
     ];
     assert_eq!(said("l.csv", "id,label\na,Right\nb, no \nc,SKIP\nd,\n"), expected);
     assert_eq!(said("l.tsv", "id\tlabel\tby\na\t1\tx\nb\t0.0\t\nc\tskip\tx\n"), expected);
@@ -30,7 +30,7 @@ fn tables_and_lines_say_the_same() {
     let array = "[{\"id\": 7, \"label\": 1.0, \"by\": \"anna\"}]";
     let rows = at("l.json", array).unwrap();
     assert_eq!((rows[0].by.as_deref(), rows[0].place.as_str()), (Some("anna"), "entry 1"));
-    assert_eq!((rows[0].id.as_str(), &rows[0].said), ("7", &Said::Right));
+    assert_eq!((rows[0].id.as_str(), &rows[0].said), ("7", &CardReply::Right));
 }
 
 #[test]

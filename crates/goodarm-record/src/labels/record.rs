@@ -6,20 +6,20 @@ use goodarm_data::candidates::fields;
 use goodarm_data::candidates::text_of;
 
 use super::{Card, LabelError};
-use crate::card_queue::{Field, Wanted};
-use crate::claims::labelled::{Labelled, Labels};
-use crate::claims::line::Line;
+use crate::card_queue::{Field, ReplyForm};
+use crate::claims::labelled::{Claims, LabelledClaim};
+use crate::claims::line::LabelLine;
 use crate::claims::order::{self, CertifiedAt};
 use crate::folder::Folder;
 use crate::journal::Mark;
 use crate::replay::{Balance, Follower, Replay};
-use crate::roster::Roster;
 use crate::sealed_lines::{SealedError, SealedReader};
+use crate::subjects::Subjects;
 use crate::terms::RunTerms;
 use crate::view::{ClaimView, Overview, PairView};
 
 /// A run as its journal gives it.
-pub(super) struct Record<F = Balance> {
+pub(super) struct LabelledRun<F = Balance> {
     folder: Folder,
     /// At its end.
     replay: Replay<F>,
@@ -27,19 +27,19 @@ pub(super) struct Record<F = Balance> {
     certified_at: CertifiedAt,
 }
 
-impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
+impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
     /// Reads a folder, for these labels; `follower` takes the entries of its journal.
     pub(super) fn read(
         folder: &Folder,
-        labels: &Labels,
+        labels: &Claims,
         follower: impl FnOnce(Balance) -> F,
     ) -> Result<Self, LabelError> {
         let replay = Replay::open(&folder.journal())?;
         let books = Books::new(replay.problem()?);
         // The journal was opened before: nobody is in it whom the candidates lack.
-        let kept = Roster::kept(folder, &replay.history.terms, None);
-        let (roster, trouble) = kept.map_or_else(|it| (None, Some(it)), |it| (Some(it), None));
-        let mut replay = replay.followed_by(follower(Balance::opening(books).with(roster)));
+        let kept = Subjects::kept(folder, &replay.history.terms, None);
+        let (subjects, trouble) = kept.map_or_else(|it| (None, Some(it)), |it| (Some(it), None));
+        let mut replay = replay.followed_by(follower(Balance::opening(books).with(subjects)));
         let mut certified_at = CertifiedAt::new(labels.claims.iter().map(|claim| &claim.begun));
         while replay.step()?.is_some() {
             let certified = replay.follower.as_ref().books.certified();
@@ -50,7 +50,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
             return Err(trouble.into());
         }
         let record = Self { folder: folder.clone(), replay, mark, certified_at };
-        let (candidates, history) = (&record.roster().candidates, &record.replay.history);
+        let (candidates, history) = (&record.subjects().candidates, &record.replay.history);
         if !candidates.begin_with(history.terms.candidate_count, &history.header().candidates)
             || candidates.len() < record.balance().books.problem().arm_count()
         {
@@ -71,8 +71,8 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
         self.replay.follower.as_ref()
     }
 
-    fn roster(&self) -> &Roster {
-        self.balance().roster.as_ref().expect("a record is not made without answers")
+    fn subjects(&self) -> &Subjects {
+        self.balance().subjects.as_ref().expect("a record is not made without answers")
     }
 
     pub(super) const fn folder(&self) -> &Folder {
@@ -82,14 +82,14 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
     /// The certified answers, in the order of their certificates.
     pub(super) fn certified(&self) -> Vec<&str> {
         let certified = self.balance().books.certified();
-        certified.iter().map(|&arm| self.roster().candidates.id(arm)).collect()
+        certified.iter().map(|&arm| self.subjects().candidates.id(arm)).collect()
     }
 
     /// Makes sure that all claims are about this run.
-    pub(super) fn check(&self, labels: &Labels) -> Result<(), LabelError> {
+    pub(super) fn check(&self, labels: &Claims) -> Result<(), LabelError> {
         let (journal, seed, certified) =
             (self.folder.journal(), self.terms().seed(), self.certified());
-        for Labelled { begun, .. } in &labels.claims {
+        for LabelledClaim { begun, .. } in &labels.claims {
             let then = self.certified_at.get(begun);
             order::check(begun, &journal, seed, &certified, then)
                 .map_err(|reason| LabelError::OtherRun { path: self.folder.labels(), reason })?;
@@ -110,7 +110,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
 
     /// What a person is asked about an answer.
     pub(super) fn card(&self, id: &str) -> Option<Card> {
-        let arm = self.roster().candidates.arm_of(id)?;
+        let arm = self.subjects().candidates.arm_of(id)?;
         let Balance { books, account, .. } = self.balance();
         let problem = books.problem();
         let evidence = problem.attributes().map(|attribute| {
@@ -122,7 +122,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
             key: id.to_owned(),
             id: id.to_owned(),
             asks: "Is this answer right?".to_owned(),
-            wanted: Wanted::Verdict,
+            wanted: ReplyForm::Verdict,
             fields: self.fields(arm),
             evidence: evidence.collect(),
         })
@@ -130,9 +130,9 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> Record<F> {
 
     /// The fields of an answer in their order, behind those of its question.
     fn fields(&self, arm: ArmId) -> Vec<Field> {
-        let mut fields = fields::in_order(self.roster().candidates.json(arm));
+        let mut fields = fields::in_order(self.subjects().candidates.json(arm));
         if let (Some(questions), Some(all)) =
-            (&self.roster().questions, self.balance().books.problem().questions())
+            (&self.subjects().questions, self.balance().books.problem().questions())
         {
             let question = fields::in_order(questions.list.json(ArmId(all.of(arm).0)));
             let (of_question, own) = fields
@@ -162,10 +162,10 @@ fn said(view: &PairView, threshold: f64) -> String {
 }
 
 /// The lines of a folder's labels, and what they come to; none if nobody has begun to label.
-pub(crate) fn read(folder: &Folder) -> Result<(Vec<Line>, Labels), SealedError> {
+pub(crate) fn read(folder: &Folder) -> Result<(Vec<LabelLine>, Claims), SealedError> {
     let path = folder.labels();
-    let lines = SealedReader::<Line>::new(&path).read_on()?;
-    let labels = Labels::new(&lines).map_err(|(line, error)| SealedError::Damaged {
+    let lines = SealedReader::<LabelLine>::new(&path).read_on()?;
+    let labels = Claims::new(&lines).map_err(|(line, error)| SealedError::Damaged {
         path,
         line,
         reason: error.to_string(),

@@ -6,7 +6,7 @@ use goodarm_core::{ArmId, Cost, Failure, Label, Outcome, QuestionId, Target};
 use goodarm_data::candidates::fields;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::history::Entry;
+use crate::history::JournalEntry;
 use crate::terms::RunTerms;
 
 /// One call, as a line.
@@ -64,7 +64,7 @@ impl<'a> CallLine<'a> {
     /// The line of an entry's call, if one came back; given the names of candidates and questions, and the
     /// run terms, which have those of verifiers.
     pub fn new(
-        entry: &'a Entry<'_>,
+        entry: &'a JournalEntry<'_>,
         id: impl FnOnce(ArmId) -> &'a str,
         question: impl FnOnce(QuestionId) -> &'a str,
         terms: &'a RunTerms,

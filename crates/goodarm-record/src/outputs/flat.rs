@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Finding, KEY, PairFinding};
 
 /// A candidate and its finding.
-pub struct Row<'a> {
+pub struct FlatRow<'a> {
     /// With its own fields.
     pub candidate: Candidate,
     /// What is known about it.
@@ -19,9 +19,9 @@ pub struct Row<'a> {
 
 /// All rows as a table. A field that is a text, a number or a flag wherever it is there has a column of
 /// that kind; all others are texts, and what is nested is JSON.
-pub fn table(rows: &[Row<'_>]) -> Table {
+pub fn table(rows: &[FlatRow<'_>]) -> Table {
     let mut table = Table::default();
-    let has_own = |row: &Row<'_>| match row.candidate.fields().get("id") {
+    let has_own = |row: &FlatRow<'_>| match row.candidate.fields().get("id") {
         Some(Value::String(id)) => *id == row.candidate.id,
         Some(Value::Number(id)) => id.to_string() == row.candidate.id,
         _ => false,
@@ -36,7 +36,7 @@ pub fn table(rows: &[Row<'_>]) -> Table {
         table.push(name.clone(), column(&values.collect::<Vec<_>>()));
     }
     table.push(format!("{KEY}.status"), texts(rows, |row| Some(row.finding.status.to_owned())));
-    let rank = |row: &Row<'_>| row.finding.rank.and_then(|rank| i64::try_from(rank).ok());
+    let rank = |row: &FlatRow<'_>| row.finding.rank.and_then(|rank| i64::try_from(rank).ok());
     table.push(format!("{KEY}.rank"), TableColumn::Integers(rows.iter().map(rank).collect()));
     let verifiers = rows.first().map_or(&[][..], |row| &row.finding.evidence);
     for (index, PairFinding { verifier, .. }) in verifiers.iter().enumerate() {
@@ -58,7 +58,7 @@ pub fn table(rows: &[Row<'_>]) -> Table {
     table
 }
 
-fn texts(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> Option<String>) -> TableColumn {
+fn texts(rows: &[FlatRow<'_>], of: impl Fn(&FlatRow<'_>) -> Option<String>) -> TableColumn {
     TableColumn::Texts(rows.iter().map(of).collect())
 }
 

@@ -5,23 +5,23 @@ use goodarm_data::candidates::{Candidate, fields};
 use goodarm_data::template::Template;
 use serde_json::Value;
 
-use crate::card_queue::{Card, Field, Wanted};
+use crate::card_queue::{Card, Field, ReplyForm};
 use crate::terms::PeopleTerms;
 
 /// Makes the cards of one service.
 #[derive(Debug)]
-pub struct Asker {
+pub struct CardRenderer {
     terms: PeopleTerms,
-    wanted: Wanted,
+    wanted: ReplyForm,
     /// None if it cannot be read, which a job does not allow.
     template: Option<Template>,
     /// Cards have a place of their own for it.
     id_field: String,
 }
 
-impl Asker {
+impl CardRenderer {
     /// For cards on these terms.
-    pub fn new(terms: &PeopleTerms, wanted: Wanted, id_field: &str) -> Self {
+    pub fn new(terms: &PeopleTerms, wanted: ReplyForm, id_field: &str) -> Self {
         let template = Template::new(&terms.asks).ok();
         Self { terms: terms.clone(), wanted, template, id_field: id_field.to_owned() }
     }
@@ -66,11 +66,11 @@ impl Asker {
             text += &format!("{name}: {own}\n");
         }
         text + &match wanted {
-            Wanted::Verdict => "(right, wrong, or cannot tell)".to_owned(),
-            Wanted::Score { lowest, highest } => {
+            ReplyForm::Verdict => "(right, wrong, or cannot tell)".to_owned(),
+            ReplyForm::Score { lowest, highest } => {
                 format!("(a score from {lowest} to {highest}, or cannot tell)")
             }
-            Wanted::Answer => "(an answer, or cannot tell)".to_owned(),
+            ReplyForm::Answer => "(an answer, or cannot tell)".to_owned(),
         }
     }
 }

@@ -8,16 +8,18 @@ use goodarm_core::{ArmId, CountedFailure, QuestionId, Source, Target, Ticket};
 use goodarm_data::candidates::Candidate;
 use goodarm_files::words::counted;
 
-use super::replies::{Line, ReplyTo};
-use super::{Asker, Replies, verdict, wanted};
-use crate::card_queue::{Card, CardQueue, CardQueueError, Place, Said, Standing, Wanted};
+use super::replies::{LoggedReply, ReplyLine};
+use super::{CardRenderer, Replies, verdict, wanted};
+use crate::card_queue::{
+    Card, CardQueue, CardQueueError, CardReply, CardStatus, QueueProgress, ReplyForm,
+};
 use crate::claims::NAME_BYTES_MAX;
 use crate::folder::Folder;
 use crate::journal::unix_millis;
 use crate::replay::Replay;
 use crate::reply::Verdict;
-use crate::roster::Roster;
 use crate::sealed_lines::{SealedError, SealedWriter};
+use crate::subjects::Subjects;
 use crate::terms::RunTerms;
 
 /// How many answers and questions of a run wait for a person.
@@ -40,8 +42,8 @@ pub fn are_asked(folder: &Folder) -> Result<bool, CardQueueError> {
 pub struct PeopleQueue {
     folder: Folder,
     terms: RunTerms,
-    askers: BTreeMap<usize, Asker>,
-    roster: Option<Roster>,
+    askers: BTreeMap<usize, CardRenderer>,
+    subjects: Option<Subjects>,
     /// How long the journal was when it was last gone through, and of when.
     seen: Option<(u64, Option<SystemTime>)>,
     /// Calls to people that have not come back, in the order in which they were asked.
@@ -79,12 +81,12 @@ impl PeopleQueue {
         let terms = Replay::open(&folder.journal())?.history.terms;
         let id_field = terms.id_field();
         let askers = terms.rows().enumerate().filter_map(|(row, service)| {
-            Some((row, Asker::new(service.people?, wanted(&service), &id_field)))
+            Some((row, CardRenderer::new(service.people?, wanted(&service), &id_field)))
         });
         Ok(Self {
             askers: askers.collect(),
             terms,
-            roster: None,
+            subjects: None,
             seen: None,
             asked: BTreeMap::new(),
             known: BTreeMap::new(),
@@ -118,8 +120,9 @@ impl PeopleQueue {
         // Answers that were made during the run are in its journal, too.
         let is_unknown = |&(_, target): &(Ticket, Target)| self.subject(target).is_none();
         if of_people.iter().any(is_unknown) {
-            let roster = Roster::read(&self.folder, &self.terms, None);
-            self.roster = Some(roster.map_err(|error| CardQueueError::Folder(error.to_string()))?);
+            let subjects = Subjects::read(&self.folder, &self.terms, None);
+            self.subjects =
+                Some(subjects.map_err(|error| CardQueueError::Folder(error.to_string()))?);
         }
         let asked = of_people.into_iter().filter_map(|(ticket, target)| {
             let id = self.subject(target)?.id;
@@ -134,11 +137,11 @@ impl PeopleQueue {
 
     /// The answer or the question that a call is about, if it is known by now.
     fn subject(&self, target: Target) -> Option<Candidate> {
-        let roster = self.roster.as_ref()?;
+        let subjects = self.subjects.as_ref()?;
         let (list, place) = match target {
-            Target::Arm(arm, _) => (&*roster.candidates, arm),
+            Target::Arm(arm, _) => (&*subjects.candidates, arm),
             Target::Question(QuestionId(place), _) => {
-                (&roster.questions.as_ref()?.list, ArmId(place))
+                (&subjects.questions.as_ref()?.list, ArmId(place))
             }
         };
         (place.index() < list.len()).then(|| list.get(place))
@@ -160,7 +163,7 @@ impl PeopleQueue {
             return BTreeSet::new();
         }
         // A call that a power cut has taken out of the journal was never heard of.
-        let is_same = |reply: &ReplyTo| {
+        let is_same = |reply: &LoggedReply| {
             let is_known = self.known.get(&reply.call) == Some(&asked.target);
             is_known && reply.verifier == asked.verifier && reply.id == asked.id
         };
@@ -190,7 +193,12 @@ impl PeopleQueue {
     }
 
     /// The reply to a call that waits, if it may be given.
-    fn reply(&self, labeller: &str, key: &str, said: Said) -> Result<ReplyTo, CardQueueError> {
+    fn reply(
+        &self,
+        labeller: &str,
+        key: &str,
+        said: CardReply,
+    ) -> Result<LoggedReply, CardQueueError> {
         let ticket =
             key.parse().map(Ticket).map_err(|_| CardQueueError::Unknown(key.to_owned()))?;
         let Some(asked) = self.asked.get(&ticket) else {
@@ -214,7 +222,7 @@ impl PeopleQueue {
             return Err(CardQueueError::Unfit(reason));
         }
         let Asked { verifier, id, .. } = asked.clone();
-        Ok(ReplyTo { call: ticket.0, verifier, id, said })
+        Ok(LoggedReply { call: ticket.0, verifier, id, said })
     }
 }
 
@@ -243,13 +251,13 @@ impl CardQueue for PeopleQueue {
     }
 
     /// What was said, and what waits, in the order of the calls.
-    fn places(&mut self, labeller: &str) -> Result<Vec<Place>, CardQueueError> {
+    fn statuses(&mut self, labeller: &str) -> Result<Vec<CardStatus>, CardQueueError> {
         self.refresh()?;
         let own: BTreeSet<Ticket> = self.cards_for(labeller).map(|(ticket, _)| ticket).collect();
-        let mut places: BTreeMap<u64, Place> = BTreeMap::new();
+        let mut places: BTreeMap<u64, CardStatus> = BTreeMap::new();
         for (ticket, asked) in &self.asked {
             let heard = self.replies.get(*ticket, &asked.verifier, &asked.id);
-            let place = Place {
+            let place = CardStatus {
                 key: ticket.0.to_string(),
                 id: asked.id.clone(),
                 wanted: wanted(&self.terms.service(asked.target)),
@@ -262,7 +270,7 @@ impl CardQueue for PeopleQueue {
         for (reply, _) in said {
             let service = self.terms.rows().find(|service| service.name == reply.verifier);
             let Some(service) = service else { continue };
-            places.entry(reply.call).or_insert_with(|| Place {
+            places.entry(reply.call).or_insert_with(|| CardStatus {
                 key: reply.call.to_string(),
                 id: reply.id.clone(),
                 wanted: wanted(&service),
@@ -273,7 +281,11 @@ impl CardQueue for PeopleQueue {
         Ok(places.into_values().collect())
     }
 
-    fn say_all(&mut self, labeller: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError> {
+    fn submit_all(
+        &mut self,
+        labeller: &str,
+        said: Vec<(String, CardReply)>,
+    ) -> Result<(), CardQueueError> {
         if labeller.trim().is_empty() || labeller.len() > NAME_BYTES_MAX {
             let message = format!("a person needs a name of at most {NAME_BYTES_MAX} bytes");
             return Err(CardQueueError::Unfit(message));
@@ -284,21 +296,21 @@ impl CardQueue for PeopleQueue {
         // Nobody else writes from here on, so what is read now is all there is.
         let mut writer = open_patiently(&self.folder)?;
         self.refresh()?;
-        let mut replies: Vec<ReplyTo> = Vec::new();
+        let mut replies: Vec<LoggedReply> = Vec::new();
         for (key, said) in said {
             let reply = self.reply(labeller, &key, said)?;
             if replies.iter().any(|it| it.call == reply.call) {
                 return Err(CardQueueError::Doubled { key, by: labeller.to_owned() });
             }
             let asked = &self.asked[&Ticket(reply.call)];
-            let is_same = |it: &ReplyTo| it.verifier == reply.verifier && it.id == reply.id;
+            let is_same = |it: &LoggedReply| it.verifier == reply.verifier && it.id == reply.id;
             if self.wants_others(asked.target) && replies.iter().any(is_same) {
                 return Err(not_fresh(labeller, asked));
             }
             replies.push(reply);
         }
         let unix_millis = unix_millis();
-        writer.append(&Line { by: labeller.to_owned(), unix_millis, replies })?;
+        writer.append(&ReplyLine { by: labeller.to_owned(), unix_millis, replies })?;
         self.shown.remove(labeller);
         Ok(())
     }
@@ -308,7 +320,7 @@ impl CardQueue for PeopleQueue {
         Ok(None)
     }
 
-    fn standing(&mut self) -> Result<Standing, CardQueueError> {
+    fn progress(&mut self) -> Result<QueueProgress, CardQueueError> {
         self.refresh()?;
         let waiting: Vec<&Asked> = self.waiting().map(|(_, asked)| asked).collect();
         let people: BTreeSet<&str> = self.replies.iter().map(|(_, by)| by).collect();
@@ -317,8 +329,9 @@ impl CardQueue for PeopleQueue {
             !spoken.is_empty() && people.iter().all(|by| spoken.contains(by))
         };
         let for_others = waiting.iter().filter(is_for_others).count();
-        let are_questions =
-            waiting.iter().all(|asked| wanted(&self.terms.service(asked.target)) == Wanted::Answer);
+        let are_questions = waiting
+            .iter()
+            .all(|asked| wanted(&self.terms.service(asked.target)) == ReplyForm::Answer);
         let done = self.known.len() - waiting.len();
         let what = if are_questions && !waiting.is_empty() { "question" } else { "answer" };
         let wait = if waiting.len() == 1 { "waits" } else { "wait" };
@@ -332,7 +345,7 @@ impl CardQueue for PeopleQueue {
                 if count == 1 { "wants" } else { "want" }
             ),
         };
-        Ok(Standing { statement, outlook, done, all: done + waiting.len() })
+        Ok(QueueProgress { statement, outlook, done, all: done + waiting.len() })
     }
 }
 
@@ -346,7 +359,7 @@ fn not_fresh(labeller: &str, Asked { verifier, id, .. }: &Asked) -> CardQueueErr
 fn open_patiently(folder: &Folder) -> Result<SealedWriter, SealedError> {
     let mut tries = 0;
     loop {
-        match SealedWriter::open::<Line>(&folder.replies()) {
+        match SealedWriter::open::<ReplyLine>(&folder.replies()) {
             // Each try waits for half a second.
             Err(SealedError::Busy(_)) if tries < BUSY_TRIES_MAX => tries += 1,
             opened => return opened.map(|(writer, _)| writer),

@@ -7,46 +7,46 @@ use std::path::Path;
 use goodarm_core::Ticket;
 use serde::{Deserialize, Serialize};
 
-use crate::card_queue::Said;
+use crate::card_queue::CardReply;
 use crate::sealed_lines::{SealedError, SealedReader};
 
 /// One line: what a person said at once.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub(crate) struct Line {
+pub(crate) struct ReplyLine {
     /// Who said it.
     pub(crate) by: String,
     /// When, in milliseconds since 1970.
     pub(crate) unix_millis: u64,
-    pub(crate) replies: Vec<ReplyTo>,
+    pub(crate) replies: Vec<LoggedReply>,
 }
 
 /// What was said to one call.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub(crate) struct ReplyTo {
+pub(crate) struct LoggedReply {
     /// The call's number.
     pub(crate) call: u64,
     /// Who was called, and about which answer or question. A power cut may take the end of a journal, and
     /// with it a call whose card was seen already: its number is given to another one then.
     pub(crate) verifier: String,
     pub(crate) id: String,
-    pub(crate) said: Said,
+    pub(crate) said: CardReply,
 }
 
 /// What a call was answered with.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Heard {
+pub struct HumanReply {
     /// By whom.
     pub by: String,
     pub(crate) unix_millis: u64,
     /// What was said.
-    pub said: Said,
+    pub said: CardReply,
 }
 
 /// All replies, by the calls that they belong to. Of several to one call the first counts.
 #[derive(Debug)]
 pub struct Replies {
-    reader: SealedReader<Line>,
-    heard: BTreeMap<u64, Vec<(ReplyTo, String, u64)>>,
+    reader: SealedReader<ReplyLine>,
+    heard: BTreeMap<u64, Vec<(LoggedReply, String, u64)>>,
 }
 
 impl Replies {
@@ -59,7 +59,7 @@ impl Replies {
     pub fn read_on(&mut self) -> Result<bool, SealedError> {
         let lines = self.reader.read_on()?;
         let is_any = !lines.is_empty();
-        for Line { by, unix_millis, replies } in lines {
+        for ReplyLine { by, unix_millis, replies } in lines {
             for reply in replies {
                 self.heard.entry(reply.call).or_default().push((reply, by.clone(), unix_millis));
             }
@@ -68,12 +68,12 @@ impl Replies {
     }
 
     /// The reply to a call of `verifier` about `id`.
-    pub fn get(&self, call: Ticket, verifier: &str, id: &str) -> Option<Heard> {
+    pub fn get(&self, call: Ticket, verifier: &str, id: &str) -> Option<HumanReply> {
         let mut own = self.heard.get(&call.0)?.iter();
         let (reply, by, unix_millis) =
             own.find(|(reply, ..)| reply.verifier == verifier && reply.id == id)?;
         let (by, unix_millis, said) = (by.clone(), *unix_millis, reply.said.clone());
-        Some(Heard { by, unix_millis, said })
+        Some(HumanReply { by, unix_millis, said })
     }
 
     /// Keeps only replies to such calls.
@@ -82,7 +82,7 @@ impl Replies {
     }
 
     /// All replies, with who gave them.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&ReplyTo, &str)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&LoggedReply, &str)> {
         self.heard.values().flatten().map(|(reply, by, _)| (reply, by.as_str()))
     }
 }

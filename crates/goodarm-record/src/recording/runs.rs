@@ -8,18 +8,18 @@ use goodarm_core::{
     Target, Ticket,
 };
 
-use super::{Answers, Outcome, RecordedAnswer, Recording, nothing_of};
+use super::{RecordedAnswer, RecordedAnswers, RecordedOutcome, Recording, nothing_of};
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
 use crate::history::SettledCall;
-use crate::replay::{Balance, Replay, ReplayError};
-use crate::roster::Roster;
+use crate::replay::{Balance, JournalError, Replay};
+use crate::subjects::Subjects;
 
 /// Why a journal cannot be read, without its path.
-fn of_replay(error: ReplayError) -> String {
+fn of_replay(error: JournalError) -> String {
     match error {
-        ReplayError::History { error, .. } => error.to_string(),
-        ReplayError::Mismatch { error, .. } => {
+        JournalError::History { error, .. } => error.to_string(),
+        JournalError::Mismatch { error, .. } => {
             format!("the journal does not agree with itself: {error}")
         }
     }
@@ -31,7 +31,7 @@ type Calls<K, V> = BTreeMap<K, BTreeMap<Ticket, V>>;
 /// A run that is read again.
 struct Kept {
     replay: Replay<()>,
-    roster: Roster,
+    subjects: Subjects,
     file: Fingerprint,
 }
 
@@ -42,11 +42,11 @@ impl Kept {
             return Err(NO_RUN.to_owned());
         }
         let replay = Replay::open(&folder.journal()).map_err(of_replay)?;
-        let roster = Roster::read(&folder, &replay.history.terms, None);
-        let roster = roster.map_err(|error| error.to_string())?;
+        let subjects = Subjects::read(&folder, &replay.history.terms, None);
+        let subjects = subjects.map_err(|error| error.to_string())?;
         let file = Fingerprint::read(&folder.journal().display().to_string(), &folder.journal())
             .map_err(|error| error.to_string())?;
-        Ok(Self { replay, roster, file })
+        Ok(Self { replay, subjects, file })
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) fn verifiers(path: &Path) -> Result<Vec<String>, String> {
 
 /// What one verifier said, or of one with criteria what it said about one of them.
 pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, String> {
-    let Kept { replay, roster, file } = Kept::open(path)?;
+    let Kept { replay, subjects, file } = Kept::open(path)?;
     let terms = &replay.history.terms;
     let names: Vec<String> = terms.verifiers.iter().map(|it| it.name.clone()).collect();
     let place = names.iter().position(|name| name == verifier);
@@ -69,12 +69,12 @@ pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, String>
     let problem = replay.problem().map_err(of_replay)?;
     let declared = problem.attribute(place).clone();
     let mut replay = replay.followed_by(Balance::opening(Books::new(problem)));
-    let mut on_arms: Calls<ArmId, Outcome> = BTreeMap::new();
-    let mut votes: Calls<QuestionId, (Option<Label>, Outcome)> = BTreeMap::new();
+    let mut on_arms: Calls<ArmId, RecordedOutcome> = BTreeMap::new();
+    let mut votes: Calls<QuestionId, (Option<Label>, RecordedOutcome)> = BTreeMap::new();
     while let Some(entry) = replay.step().map_err(of_replay)? {
         let Some(call) = entry.call.filter(counts) else { continue };
         let score = call.outcome_for(place.index() - lead.index(), &declared).ok();
-        let outcome = Outcome { score, cost: call.cost };
+        let outcome = RecordedOutcome { score, cost: call.cost };
         match call.target {
             Target::Arm(arm, by) if by == lead => {
                 on_arms.entry(arm).or_default().insert(call.ticket, outcome);
@@ -94,11 +94,11 @@ pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, String>
             let votes = votes.get(&questions.of(arm))?.values();
             let own = questions.label(arm);
             let score = |label: Option<Label>| label.map(|it| f64::from(u8::from(it == own)));
-            Some(votes.map(|&(label, it)| Outcome { score: score(label), ..it }).collect())
+            Some(votes.map(|&(label, it)| RecordedOutcome { score: score(label), ..it }).collect())
         };
         let called = on_arms.remove(&arm).map(|calls| calls.into_values().collect::<Vec<_>>());
         if let Some(outcomes) = called.or_else(voted) {
-            by_candidate.insert(roster.id(arm).to_owned(), outcomes);
+            by_candidate.insert(subjects.id(arm).to_owned(), outcomes);
         }
     }
     if by_candidate.is_empty() {
@@ -108,8 +108,8 @@ pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, String>
 }
 
 /// What one generator or solver answered.
-pub(super) fn answers(path: &Path, of: &str) -> Result<Answers, String> {
-    let Kept { mut replay, roster, file } = Kept::open(path)?;
+pub(super) fn answers(path: &Path, of: &str) -> Result<RecordedAnswers, String> {
+    let Kept { mut replay, subjects, file } = Kept::open(path)?;
     let terms = &replay.history.terms;
     let solvers = (0..).zip(&terms.verifiers).filter(|(_, it)| it.solves.is_some());
     let solvers = solvers.map(|(at, it)| (&it.name, Source::Votes(AttributeId(at))));
@@ -139,9 +139,9 @@ pub(super) fn answers(path: &Path, of: &str) -> Result<Answers, String> {
         return Err(nothing());
     }
     let by_question = calls.into_iter().map(|(question, calls)| {
-        (roster.question_id(question).to_owned(), calls.into_values().collect())
+        (subjects.question_id(question).to_owned(), calls.into_values().collect())
     });
-    Ok(Answers { file, by_question: by_question.collect() })
+    Ok(RecordedAnswers { file, by_question: by_question.collect() })
 }
 
 /// Whether a call has brought something, a failure that counts included: what is void was made again, and the

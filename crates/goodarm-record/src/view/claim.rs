@@ -4,9 +4,9 @@ use goodarm_core::Claim;
 use goodarm_files::words::{confidence, counted, number, were};
 use serde::Serialize;
 
-use crate::card_queue::Said;
-use crate::claims::Rule;
-use crate::claims::labelled::{Labelled, Labels};
+use crate::card_queue::CardReply;
+use crate::claims::Consensus;
+use crate::claims::labelled::{Claims, LabelledClaim};
 
 /// At least so many of the answers that were certified when the labels began are right.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,7 +27,7 @@ pub struct ClaimView {
     /// 1 − δ, for people.
     pub confidence: String,
     /// What makes an answer right.
-    pub rule: Rule,
+    pub rule: Consensus,
     /// How many people label each answer.
     pub labels_per_card: usize,
     /// Answers that have all their labels, and before which no answer lacks one: those that count.
@@ -68,9 +68,9 @@ pub struct LabellerView {
 
 impl ClaimView {
     /// The last claim of a run that has certified so many answers by now; none if none has begun.
-    pub(crate) fn new(labels: &Labels, certified: usize) -> Option<Self> {
+    pub(crate) fn new(labels: &Claims, certified: usize) -> Option<Self> {
         let (last, earlier) = labels.claims.split_last()?;
-        let view = |labelled: &Labelled| Self::of(labelled, certified, labels.line_count);
+        let view = |labelled: &LabelledClaim| Self::of(labelled, certified, labels.line_count);
         let mut own = view(last);
         own.earlier = earlier.iter().map(view).collect();
         let said = |it: &Self| format!("Claim {} before it: {}.", it.claim, it.statement);
@@ -86,11 +86,11 @@ impl ClaimView {
         Some(own)
     }
 
-    fn of(labelled: &Labelled, certified: usize, lines: usize) -> Self {
+    fn of(labelled: &LabelledClaim, certified: usize, lines: usize) -> Self {
         let begun = &labelled.begun;
         let claim = labelled.claim();
-        let verdicts: Vec<Said> = labelled.verdicts().collect();
-        let count = |wanted: Said| verdicts.iter().filter(|it| **it == wanted).count();
+        let verdicts: Vec<CardReply> = labelled.verdicts().collect();
+        let count = |wanted: CardReply| verdicts.iter().filter(|it| **it == wanted).count();
         let labeller =
             |(name, labels): (&String, usize)| LabellerView { name: name.clone(), labels };
         let labellers = labelled.labellers.iter().map(|it| (&it.name, it.given.len()));
@@ -105,9 +105,9 @@ impl ClaimView {
             rule: begun.rule,
             labels_per_card: begun.labels_per_card,
             labels: verdicts.len(),
-            right: count(Said::Right),
-            wrong: count(Said::Wrong),
-            skipped: count(Said::Skip),
+            right: count(CardReply::Right),
+            wrong: count(CardReply::Wrong),
+            skipped: count(CardReply::Skip),
             behind_gap: labelled.label_count() - verdicts.len() * begun.labels_per_card,
             disagreements: labelled.disagreement_count(),
             changed: labelled.undone_count,
@@ -152,11 +152,11 @@ impl ClaimView {
 
     fn rests_on(&self) -> Vec<String> {
         let rule = match self.rule {
-            Rule::One => "the person who labels it says so".to_owned(),
-            Rule::Majority => {
+            Consensus::One => "the person who labels it says so".to_owned(),
+            Consensus::Majority => {
                 format!("more than half of its {} labels say so", self.labels_per_card)
             }
-            Rule::All => format!("all of its {} labels say so", self.labels_per_card),
+            Consensus::All => format!("all of its {} labels say so", self.labels_per_card),
         };
         let mut texts = vec![
             format!("Labels by {}; an answer is right if {rule}.", self.who()),

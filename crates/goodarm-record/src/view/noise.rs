@@ -22,7 +22,7 @@ pub struct Noise {
 
 /// The scores of one verifier on one answer, summed up.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Scores {
+pub struct ScoreSpread {
     count: u32,
     /// Scores that reach the threshold.
     passed: u32,
@@ -31,7 +31,7 @@ pub struct Scores {
     squares: f64,
 }
 
-impl Scores {
+impl ScoreSpread {
     /// One more score, by Welford's method: no difference of large sums.
     pub fn take(&mut self, score: f64, threshold: f64) {
         self.count += 1;
@@ -43,7 +43,7 @@ impl Scores {
 }
 
 /// The noise in these scores; none if no answer has two.
-pub fn noise<'a>(all: impl Iterator<Item = &'a Scores>) -> Option<Noise> {
+pub fn noise<'a>(all: impl Iterator<Item = &'a ScoreSpread>) -> Option<Noise> {
     let mut noise = Noise { answers: 0, mixed: 0, disagreement: 0.0, variance: 0.0 };
     for scores in all.filter(|scores| scores.count >= 2) {
         let (count, passed) = (f64::from(scores.count), f64::from(scores.passed));
@@ -65,8 +65,8 @@ pub fn noise<'a>(all: impl Iterator<Item = &'a Scores>) -> Option<Noise> {
 mod tests {
     use super::*;
 
-    fn scores(list: &[f64]) -> Scores {
-        let mut scores = Scores::default();
+    fn scores(list: &[f64]) -> ScoreSpread {
+        let mut scores = ScoreSpread::default();
         list.iter().for_each(|&score| scores.take(score, 0.5));
         scores
     }

@@ -109,7 +109,7 @@ impl QuestionsView {
 
 /// A question at the moment when one of its answers was certified.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AnsweredView {
+pub struct AnsweredQuestion {
     /// Which.
     pub question: QuestionId,
     /// The number of the certified answer's final answer: votes for it have the same.
@@ -120,7 +120,7 @@ pub struct AnsweredView {
     pub spent: Cost,
 }
 
-impl AnsweredView {
+impl AnsweredQuestion {
     /// The question of an answer; none where answers stand for themselves.
     pub fn new(books: &Books, arm: ArmId) -> Option<Self> {
         let problem = books.problem();
@@ -146,7 +146,7 @@ impl AnsweredView {
 
 /// What became of one question.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outcome<'a> {
+pub struct QuestionOutcome<'a> {
     /// answered or open.
     pub status: &'static str,
     /// The certified answer's id.
@@ -156,7 +156,7 @@ pub struct Outcome<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub final_answer: Option<String>,
     /// Every answer that there is, in the order in which they came.
-    pub tried: Vec<Tried<'a>>,
+    pub tried: Vec<TriedAnswer<'a>>,
     /// Fresh answers that were asked for, duplicates and failures among them.
     pub asked: usize,
     /// Paid for making answers.
@@ -172,7 +172,7 @@ pub struct Outcome<'a> {
 
 /// One answer to a question.
 #[derive(Clone, Debug, Serialize)]
-pub struct Tried<'a> {
+pub struct TriedAnswer<'a> {
     /// Its id.
     pub id: &'a str,
     /// certified, rejected or undecided.
@@ -184,7 +184,7 @@ pub struct Tried<'a> {
     pub why: Option<String>,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> QuestionOutcome<'a> {
     /// What became of a question.
     pub fn new(books: &'a Books, candidates: &'a Candidates, question: QuestionId) -> Self {
         let state = books.question(question);
@@ -201,7 +201,7 @@ impl<'a> Outcome<'a> {
                 let candidate = candidates.get(arm);
                 Some(text_of(candidate.field(FINAL_ANSWER)?).into_owned())
             }),
-            tried: answers.iter().map(|&arm| Tried::new(books, candidates, arm)).collect(),
+            tried: answers.iter().map(|&arm| TriedAnswer::new(books, candidates, arm)).collect(),
             asked: state.asked_count(),
             spent_on_answers: state.spent_on_answers(),
             spent_on_votes: state.spent_on_votes(),
@@ -210,7 +210,7 @@ impl<'a> Outcome<'a> {
     }
 }
 
-impl<'a> Tried<'a> {
+impl<'a> TriedAnswer<'a> {
     fn new(books: &'a Books, candidates: &'a Candidates, arm: ArmId) -> Self {
         let status = books.status(arm).name();
         Self { id: candidates.id(arm), status, from: origin(books, arm), why: why(books, arm) }

@@ -7,7 +7,7 @@ use super::VerifierView;
 
 /// What uniform checking would have cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Uniform {
+pub struct UniformCost {
     /// The estimate, in the run's unit.
     pub cost: f64,
     /// How many times the spend of this run that is.
@@ -25,7 +25,7 @@ const RULE: &str = "An estimate. Someone who checks all answers alike cannot kno
 const RULE_OF_QUESTIONS: &str = "An estimate. Someone who treats all questions alike cannot know which of them need many calls, so every question gets, of each verifier that solves it, as many calls as the certified answer that needed the most of them in this run, and every answer that was tried as many of each other verifier, at this run's mean price. Making the answers costs what it cost here.";
 
 /// The estimate for certifying the answers that were certified; none if there are none.
-pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<Uniform> {
+pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<UniformCost> {
     let certified = books.certified();
     if certified.is_empty() {
         return None;
@@ -56,5 +56,5 @@ pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<Unifo
         + made.units();
     let spent = books.ledger().settled().units();
     let times = (spent > 0.0).then_some(cost / spent);
-    Some(Uniform { cost, times, calls_per_answer, rule })
+    Some(UniformCost { cost, times, calls_per_answer, rule })
 }

@@ -22,12 +22,12 @@ pub struct Warning {
 /// What a warning is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarningKind {
-    /// The so-many-th remark of the verifier itself, which may cast doubt on the promise.
-    Remark {
+    /// The so-many-th warning of the verifier itself, which may cast doubt on the promise.
+    Reported {
         /// Counted from 0.
         index: usize,
         /// Whether calls may not have been fresh.
-        is_doubt: bool,
+        weakens_promise: bool,
     },
     /// Scores below what it declares: the promise rests on that declaration.
     BelowLowest,
@@ -45,8 +45,8 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// Whether certificates may be wrong more often than promised.
-    pub const fn is_doubt(self) -> bool {
-        matches!(self, Self::BelowLowest | Self::Remark { is_doubt: true, .. })
+    pub const fn weakens_promise(self) -> bool {
+        matches!(self, Self::BelowLowest | Self::Reported { weakens_promise: true, .. })
     }
 }
 
@@ -69,13 +69,13 @@ pub fn warnings(terms: &RunTerms, account: &Account) -> Vec<Warning> {
                 verifier,
                 kind,
                 text: match kind {
-                    WarningKind::Remark { .. } => format!("{}: {text}", service.name),
+                    WarningKind::Reported { .. } => format!("{}: {text}", service.name),
                     _ => format!("{} {text}", service.name),
                 },
             })
         })
         .collect();
-    warnings.sort_by_key(|warning| !warning.kind.is_doubt());
+    warnings.sort_by_key(|warning| !warning.kind.weakens_promise());
     warnings
 }
 
@@ -94,9 +94,9 @@ fn about(
         );
         return vec![(WarningKind::NeverScored, text)];
     }
-    for (index, remark) in paid.iter().flat_map(|paid| &paid.remarks).enumerate() {
-        let kind = WarningKind::Remark { index, is_doubt: remark.is_doubt };
-        found.push((kind, remark.text.clone()));
+    for (index, warning) in paid.iter().flat_map(|paid| &paid.warnings).enumerate() {
+        let kind = WarningKind::Reported { index, weakens_promise: warning.weakens_promise };
+        found.push((kind, warning.text.clone()));
     }
     let blocked = |failure| totals.blocked.values().filter(|&&other| other == failure).count();
     let below = blocked(BlockingFailure::BelowLowest);

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use goodarm_record::card_queue::{Card, CardQueue, CardQueueError, Field, Said, Standing, Wanted};
+use goodarm_record::card_queue::{
+    Card, CardQueue, CardQueueError, CardReply, Field, QueueProgress, ReplyForm,
+};
 use hyper::body::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +112,7 @@ struct LabelRequest {
     /// None before a person has said who they are.
     by: Option<String>,
     key: Option<String>,
-    said: Option<Said>,
+    said: Option<CardReply>,
 }
 
 /// What the page is told.
@@ -119,7 +121,7 @@ struct LabelReply<'a> {
     folder: &'a str,
     by: &'a str,
     command: &'a str,
-    standing: Standing,
+    standing: QueueProgress,
     card: Option<CardView>,
     /// The card that was labelled just now.
     last: Option<LastLabel>,
@@ -133,7 +135,7 @@ struct CardView {
     key: String,
     id: String,
     asks: String,
-    wanted: Wanted,
+    wanted: ReplyForm,
     fields: Vec<FieldView>,
 }
 
@@ -148,7 +150,7 @@ struct FieldView {
 #[derive(Serialize)]
 struct LastLabel {
     id: String,
-    said: Said,
+    said: CardReply,
     evidence: Vec<FieldView>,
 }
 
@@ -158,7 +160,7 @@ impl<'a> LabelReply<'a> {
             folder: &about.folder,
             by: &about.by,
             command: &about.command,
-            standing: Standing::default(),
+            standing: QueueProgress::default(),
             card: None,
             last: None,
             refused: None,
@@ -170,17 +172,19 @@ impl<'a> LabelReply<'a> {
         queue: &mut dyn CardQueue,
         by: &str,
         key: &str,
-        said: Said,
+        said: CardReply,
     ) -> Result<(), CardQueueError> {
         let shown = match &said {
-            Said::Answer(text) if text.len() > ANSWER_BYTES_MAX => {
+            CardReply::Answer(text) if text.len() > ANSWER_BYTES_MAX => {
                 return Err(CardQueueError::Unfit("an answer may have 1 MiB at most".into()));
             }
-            Said::Answer(text) => Said::Answer(beginning(text, SHOWN_BYTES_MAX).to_owned()),
+            CardReply::Answer(text) => {
+                CardReply::Answer(beginning(text, SHOWN_BYTES_MAX).to_owned())
+            }
             said => said.clone(),
         };
         let card = queue.next(by)?.filter(|card| card.key == key);
-        queue.say(by, key, said)?;
+        queue.submit(by, key, said)?;
         self.last = card.map(|card| LastLabel {
             id: card.id,
             said: shown,
@@ -197,7 +201,7 @@ impl<'a> LabelReply<'a> {
     }
 
     fn look(&mut self, queue: &mut dyn CardQueue, by: Option<&str>) -> Result<(), CardQueueError> {
-        self.standing = queue.standing()?;
+        self.standing = queue.progress()?;
         self.card = match by {
             Some(by) => queue.next(by)?.map(CardView::from),
             None => None,

@@ -3,7 +3,7 @@
 //! dropped on the way, so that memory is bounded however long the journal is.
 
 use goodarm_core::ArmId;
-use goodarm_record::history::Entry;
+use goodarm_record::history::JournalEntry;
 use serde::Serialize;
 
 use super::cut::LengthCounts;
@@ -38,7 +38,7 @@ pub(super) struct KeptCalls {
 /// A call, and what its line is made with.
 #[derive(Clone, Copy)]
 pub(super) struct CallEntry<'a> {
-    pub(super) entry: &'a Entry<'a>,
+    pub(super) entry: &'a JournalEntry<'a>,
     /// What it belongs to.
     pub(super) row: usize,
     /// When the run began.
@@ -162,7 +162,8 @@ mod tests {
         let event = Event::Settled { ticket, outcome: outcome.clone(), cost };
         let call = Some(SettledCall { ticket, target, outcome, cost, note });
         let (loan, candidates) = (None, None);
-        let entry = Entry { index: 0, unix_millis: 0, event, call, asked: 0, loan, candidates };
+        let entry =
+            JournalEntry { index: 0, unix_millis: 0, event, call, asked: 0, loan, candidates };
         for _ in 0..count {
             replies.take(reply);
             let row = row as usize;

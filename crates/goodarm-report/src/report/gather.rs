@@ -4,11 +4,13 @@ use std::fs;
 
 use goodarm_core::{ArmId, AttributeId, Cost, EventError, Outcome, Source, Target};
 use goodarm_record::folder::Folder;
-use goodarm_record::history::{Entry, History, SettledCall};
+use goodarm_record::history::{History, JournalEntry, SettledCall};
 use goodarm_record::journal::Mark;
 use goodarm_record::replay::{Balance, Follower};
-use goodarm_record::view::noise::{Scores, noise};
-use goodarm_record::view::{EndingView, ImpliedView, LoanView, Overview, PairView, Step, ranks};
+use goodarm_record::view::noise::{ScoreSpread, noise};
+use goodarm_record::view::{
+    CoverageStep, EndingView, ImpliedView, LoanView, Overview, PairView, ranks,
+};
 use serde::Deserialize;
 
 use super::by_question::ByQuestion;
@@ -23,7 +25,7 @@ pub(super) struct Gatherer {
     /// How many candidates there were after each addition, with their fingerprints.
     pub(super) added: Vec<(usize, [u8; 32])>,
     /// Of each pair, arm by arm.
-    scores: Vec<Scores>,
+    scores: Vec<ScoreSpread>,
     trails: Vec<Trail>,
     /// Of each arm.
     call_counts: Vec<u32>,
@@ -53,7 +55,7 @@ impl AsRef<Balance> for Gatherer {
 impl Follower for Gatherer {
     type Refusal = EventError;
 
-    fn follow(&mut self, entry: &Entry<'_>) -> Result<(), EventError> {
+    fn follow(&mut self, entry: &JournalEntry<'_>) -> Result<(), EventError> {
         let returned_before = entry.call.as_ref().map_or_else(Vec::new, |call| self.returned(call));
         self.balance.follow(entry)?;
         self.entry_count += 1;
@@ -63,7 +65,7 @@ impl Follower for Gatherer {
             self.added.push((problem.arm_count(), fingerprint));
         }
         if problem.arm_count() > self.call_counts.len() {
-            self.scores.resize(problem.pair_count(), Scores::default());
+            self.scores.resize(problem.pair_count(), ScoreSpread::default());
             self.trails.resize(problem.pair_count(), Trail::default());
             self.call_counts.resize(problem.arm_count(), 0);
         }
@@ -92,7 +94,7 @@ impl Gatherer {
         let pair_count = problem.pair_count();
         Self {
             added: Vec::new(),
-            scores: vec![Scores::default(); pair_count],
+            scores: vec![ScoreSpread::default(); pair_count],
             trails: vec![Trail::default(); pair_count],
             call_counts: vec![0; problem.arm_count()],
             by_question: ByQuestion::new(problem),
@@ -105,7 +107,7 @@ impl Gatherer {
     }
 
     /// Keeps a call for the page.
-    fn keep(&mut self, target: Target, entry: &Entry<'_>) {
+    fn keep(&mut self, target: Target, entry: &JournalEntry<'_>) {
         let problem = self.balance.books.problem();
         let row = match (target, problem.questions()) {
             (Target::Question(question, _), _) => question.index(),
@@ -176,7 +178,8 @@ impl Gatherer {
         overview.set_span(history.span_millis(), &self.balance.account);
         overview.journal = Some(mark);
         overview.notes.extend(folder.check_seen().err().map(|older| older.to_string()));
-        let step = |(spent, certified): (&Cost, usize)| Step { spent: spent.units(), certified };
+        let step =
+            |(spent, certified): (&Cost, usize)| CoverageStep { spent: spent.units(), certified };
         overview.coverage = Some(self.balance.account.spent_at.iter().zip(1..).map(step).collect());
         overview.implied = ImpliedView::new(&self.balance.books, &overview.verifiers);
         let stride = overview.verifiers.len();

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use goodarm_record::view::{Overview, Step};
+use goodarm_record::view::{CoverageStep, Overview};
 use minijinja::context;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
@@ -93,7 +93,7 @@ fn overview(report: &Report, details: &Details<'_>) -> String {
 }
 
 /// No screen shows more steps than it has pixels.
-fn thinned(steps: &[Step]) -> Vec<Step> {
+fn thinned(steps: &[CoverageStep]) -> Vec<CoverageStep> {
     let stride = steps.len().div_ceil(STEPS_MAX).max(1);
     let is_kept = |index: usize| (index + 1).is_multiple_of(stride) || index + 1 == steps.len();
     let kept = steps.iter().enumerate().filter(|(index, _)| is_kept(*index));

@@ -2,7 +2,7 @@
 
 use goodarm_core::Outcome;
 use goodarm_data::candidates::fields;
-use goodarm_record::history::Entry;
+use goodarm_record::history::JournalEntry;
 use goodarm_record::journal::Note;
 use goodarm_record::terms::row_of;
 use goodarm_record::view::LoanView;
@@ -163,7 +163,7 @@ pub(crate) enum ScoreCell {
 /// The call of an entry, if it has one, in a run that began then; its reply cut to `reply_bytes_max`.
 /// Verifiers and generators have the numbers of their rows, generators behind all criteria.
 pub(crate) fn call_row(
-    entry: &Entry<'_>,
+    entry: &JournalEntry<'_>,
     criterion_count: usize,
     started_millis: u64,
     reply_bytes_max: usize,

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use goodarm_core::{Failure, Outcome, Source, Target};
-use goodarm_record::history::{Entry, SettledCall};
-use goodarm_record::replay::{Replay, ReplayError};
+use goodarm_record::history::{JournalEntry, SettledCall};
+use goodarm_record::replay::{JournalError, Replay};
 use serde::Serialize;
 
 use super::WatchedJob;
@@ -81,7 +81,7 @@ impl AnswerCalls {
         job: &WatchedJob,
         journal: &Path,
         certificate: &WatchedCertificate,
-    ) -> Result<Self, ReplayError> {
+    ) -> Result<Self, JournalError> {
         let is_long = fs::metadata(journal).map_or(0, |file| file.len()) > JOURNAL_BYTES_MAX;
         if is_long {
             return Ok(Self::default());
@@ -104,7 +104,7 @@ impl AnswerCalls {
     fn take(
         &mut self,
         job: &WatchedJob,
-        entry: &Entry<'_>,
+        entry: &JournalEntry<'_>,
         started_millis: u64,
         certificate: &WatchedCertificate,
     ) {

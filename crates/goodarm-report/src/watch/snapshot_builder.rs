@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use goodarm_record::notice::{Notice, Progress};
-use goodarm_record::outputs::Standing;
-use goodarm_record::view::questions::AnsweredView;
-use goodarm_record::view::{LoanView, PairView, Step};
+use goodarm_record::outputs::RunState;
+use goodarm_record::view::questions::AnsweredQuestion;
+use goodarm_record::view::{CoverageStep, LoanView, PairView};
 
 use super::WatchedJob;
 use super::state::{Phase, Snapshot, WatchedCertificate};
@@ -25,8 +25,8 @@ pub(super) struct SnapshotBuilder {
 
 impl SnapshotBuilder {
     /// A run that begins, or is taken up again.
-    pub(super) fn new(job: &WatchedJob, standing: &Standing<'_>, progress: &Progress) -> Self {
-        let &Standing { books, account, candidates, .. } = standing;
+    pub(super) fn new(job: &WatchedJob, standing: &RunState<'_>, progress: &Progress) -> Self {
+        let &RunState { books, account, candidates, .. } = standing;
         let mut builder = Self {
             phase: Phase::Running,
             progress: Arc::new(progress.clone()),
@@ -36,7 +36,7 @@ impl SnapshotBuilder {
         };
         let certificates = books.certified().iter().zip(&account.spent_at);
         for ((&arm, spent), rank) in certificates.zip(1..) {
-            builder.steps.push(Step { spent: spent.units(), certified: rank });
+            builder.steps.push(CoverageStep { spent: spent.units(), certified: rank });
             // The older ones are not shown, so they need not be looked up.
             if rank + CERTIFICATES_MAX > books.certified().len() {
                 let attributes = books.problem().attributes();
@@ -50,7 +50,7 @@ impl SnapshotBuilder {
                     spent_by_then: spent.units(),
                     pairs: pairs(evidence),
                     loan: LoanView::new(books, arm),
-                    answers: AnsweredView::new(books, arm),
+                    answers: AnsweredQuestion::new(books, arm),
                 });
             }
         }
@@ -61,7 +61,7 @@ impl SnapshotBuilder {
     pub(super) fn take(&mut self, notice: Notice<'_>) -> bool {
         match notice {
             Notice::Certified { arm, made, count, spent, evidence, loan, answers, .. } => {
-                self.steps.push(Step { spent: spent.units(), certified: count });
+                self.steps.push(CoverageStep { spent: spent.units(), certified: count });
                 self.certified(WatchedCertificate {
                     arm,
                     made: made.map(Into::into),
@@ -106,13 +106,13 @@ fn pairs(evidence: impl Iterator<Item = PairView>) -> Vec<Pair> {
 /// How many answers were certified at which spend, thinned out when it gets long.
 #[derive(Default)]
 struct Steps {
-    steps: Vec<Step>,
+    steps: Vec<CoverageStep>,
     /// How many certificates one step stands for, less one.
     skipped: usize,
 }
 
 impl Steps {
-    fn push(&mut self, step: Step) {
+    fn push(&mut self, step: CoverageStep) {
         // The last step is always the newest certificate.
         if self.steps.last().is_some_and(|last| last.certified % (self.skipped + 1) != 0) {
             self.steps.pop();
@@ -148,7 +148,7 @@ mod tests {
     fn the_steps_stay_few_and_ends_with_the_newest_certificate() {
         let mut steps = Steps::default();
         for certified in 1..=1_000_000 {
-            steps.push(Step { spent: 0.0, certified });
+            steps.push(CoverageStep { spent: 0.0, certified });
             assert!(steps.steps.len() <= STEPS_MAX);
             assert_eq!(steps.steps.last().unwrap().certified, certified);
         }

@@ -10,8 +10,8 @@ use goodarm_data::candidates::Candidate;
 use goodarm_record::control::Control;
 use goodarm_record::notice::Condition;
 use goodarm_record::notice::{HeldBy, Progress};
-use goodarm_record::view::questions::AnsweredView;
-use goodarm_record::view::{EndingView, LoanView, Overview, Step};
+use goodarm_record::view::questions::AnsweredQuestion;
+use goodarm_record::view::{CoverageStep, EndingView, LoanView, Overview};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -181,7 +181,7 @@ impl SharedState {
 pub(super) struct Snapshot {
     pub(super) phase: Phase,
     pub(super) progress: Arc<Progress>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<CoverageStep>,
     /// The newest, in the order of their ranks.
     pub(super) certificates: Vec<Arc<WatchedCertificate>>,
     pub(super) warnings: Vec<Arc<str>>,
@@ -219,7 +219,7 @@ pub(super) struct WatchedCertificate {
     pub(super) pairs: Vec<Pair>,
     pub(super) loan: Option<LoanView>,
     /// The question that it answers.
-    pub(super) answers: Option<AnsweredView>,
+    pub(super) answers: Option<AnsweredQuestion>,
 }
 
 impl WatchedCertificate {
@@ -233,7 +233,7 @@ impl WatchedCertificate {
     pub(super) fn fields(&self, job: &WatchedJob, bytes_max: usize) -> (Vec<FieldRow>, usize) {
         let id_field = &job.id_field;
         let (mut fields, mut count) = field_rows(self.json(job), id_field, bytes_max);
-        if let (Some(questions), Some(AnsweredView { question, .. })) =
+        if let (Some(questions), Some(AnsweredQuestion { question, .. })) =
             (&job.questions, self.answers)
         {
             let asked = questions.list.json(ArmId(question.0));

@@ -10,7 +10,7 @@ use goodarm_plan::forecast::{self, DesignCost, Forecast};
 use goodarm_plan::plan::cut_off;
 use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
-use goodarm_record::terms::{PeopleTerms, Solves, VerifierTerms};
+use goodarm_record::terms::{PeopleTerms, SolverTerms, VerifierTerms};
 use goodarm_report::Report;
 use goodarm_report::words::{
     about_money, counted, is_free, money, price, printable, printable_note, remaining,
@@ -115,10 +115,10 @@ fn subject(job: &Job, terms: &VerifierTerms) -> &'static str {
     match terms.solves {
         _ if job.questions.is_none() => "",
         None => ", asked about one answer at a time",
-        Some(Solves { proposes: false }) => {
+        Some(SolverTerms { proposes: false }) => {
             ", asked the question: a reply is a vote on all of its answers"
         }
-        Some(Solves { proposes: true }) => {
+        Some(SolverTerms { proposes: true }) => {
             ", asked the question: a reply is a vote on all of its answers, and an answer itself if it is new"
         }
     }

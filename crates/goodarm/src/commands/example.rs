@@ -12,7 +12,7 @@ use goodarm_record::card_queue::{CardQueue as _, gold};
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
-use goodarm_record::labels::{ClaimQueue, Terms};
+use goodarm_record::labels::{ClaimQueue, ClaimTerms};
 use goodarm_record::view::Overview;
 use goodarm_report::words::amount;
 use goodarm_report::{FinishedRun, finish_run, publish_claim, summary_text};
@@ -32,8 +32,7 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), CommandError> {
     let job = folder.join("job.toml");
     let (run, ending) = certify(&job, JOB, "run")?;
     let folder = Folder::new(&run.job().settings.output);
-    let finished =
-        finish_run(&run.standing(&folder), &ending).map_err(CommandError::wrong_input)?;
+    let finished = finish_run(&run.state(&folder), &ending).map_err(CommandError::wrong_input)?;
     let FinishedRun { overview: summary, page } = finished;
     // It holds the lock of the folder, and labels are about to be published there.
     drop(run);
@@ -81,7 +80,8 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, CommandError> {
 /// What share of the certified answers is right, by the right ones that the file has: labels as people would give
 /// them, in the order of the claim, until it says what is hoped for. The rest is left to whoever tries it.
 fn labelled(run: &Folder) -> Result<String, Box<dyn Error>> {
-    let mut queue = ClaimQueue::open(run, &Terms { wanted: Some(HOPED_FOR), ..Terms::default() })?;
+    let mut queue =
+        ClaimQueue::open(run, &ClaimTerms { wanted: Some(HOPED_FOR), ..ClaimTerms::default() })?;
     while queue.claim().share < HOPED_FOR {
         let (_, count) = gold::label(&mut queue, "gold", ["gold", "answer"], 1)?;
         if count == 0 {
@@ -89,7 +89,7 @@ fn labelled(run: &Folder) -> Result<String, Box<dyn Error>> {
         }
     }
     publish_claim(run)?;
-    let statement = queue.standing()?.statement;
+    let statement = queue.progress()?.statement;
     Ok(format!(
         "\nAre they right, too? The verifiers never saw the right answers; as labels they say:\n  {statement}\n"
     ))

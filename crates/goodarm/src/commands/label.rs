@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use goodarm_record::card_queue::{CardQueue, Standing, cards_file, gold, labels_file};
-use goodarm_record::claims::Rule;
+use goodarm_record::card_queue::{CardQueue, QueueProgress, cards_file, gold, labels_file};
+use goodarm_record::claims::Consensus;
 use goodarm_record::folder::Folder;
-use goodarm_record::labels::{ClaimQueue, LabelError, Terms};
+use goodarm_record::labels::{ClaimQueue, ClaimTerms, LabelError};
 use goodarm_record::people::{self, PeopleQueue};
 use goodarm_report::label::{LabelPage, LabelPageInfo};
 use goodarm_report::publish_claim;
@@ -91,13 +91,13 @@ impl Subject {
     }
 }
 
-fn terms(arguments: &LabelArguments) -> Terms {
+fn terms(arguments: &LabelArguments) -> ClaimTerms {
     let rule = |rule| match rule {
-        RuleName::One => Rule::One,
-        RuleName::Majority => Rule::Majority,
-        RuleName::All => Rule::All,
+        RuleName::One => Consensus::One,
+        RuleName::Majority => Consensus::Majority,
+        RuleName::All => Consensus::All,
     };
-    Terms {
+    ClaimTerms {
         delta: arguments.delta,
         rule: arguments.rule.map(rule),
         labels_per_card: arguments.labels,
@@ -111,7 +111,8 @@ fn claim(arguments: &LabelArguments, folder: &Folder) -> Result<ClaimQueue, Labe
     if !arguments.another || !folder.labels().exists() {
         return ClaimQueue::open(folder, &terms);
     }
-    let mut queue = ClaimQueue::open(folder, &Terms { wanted: terms.wanted, ..Terms::default() })?;
+    let mut queue =
+        ClaimQueue::open(folder, &ClaimTerms { wanted: terms.wanted, ..ClaimTerms::default() })?;
     queue.begin_another(&terms)?;
     Ok(queue)
 }
@@ -150,7 +151,7 @@ fn in_place(
     } else {
         return talk::talk(queue, by, &listen(true)?).map_err(CommandError::wrong_input);
     }
-    terminal::print(&told(&queue.standing().map_err(CommandError::wrong_input)?));
+    terminal::print(&told(&queue.progress().map_err(CommandError::wrong_input)?));
     Ok(())
 }
 
@@ -196,7 +197,7 @@ fn on_page(
     let mut queue = queue.ok_or_else(|| {
         CommandError::wrong_input("the page broke; all labels that it has confirmed are kept")
     })?;
-    terminal::print(&told(&queue.standing().map_err(CommandError::wrong_input)?));
+    terminal::print(&told(&queue.progress().map_err(CommandError::wrong_input)?));
     Ok(())
 }
 
@@ -254,8 +255,11 @@ fn status(
         }
     };
     let standing = match queue {
-        Some(mut queue) => queue.standing().map_err(CommandError::wrong_input)?,
-        None => Standing { statement: "nobody has labelled yet".into(), ..Standing::default() },
+        Some(mut queue) => queue.progress().map_err(CommandError::wrong_input)?,
+        None => QueueProgress {
+            statement: "nobody has labelled yet".into(),
+            ..QueueProgress::default()
+        },
     };
     let json = serde_json::to_string(&standing).expect("plain data with text keys");
     terminal::print(&if arguments.json { format!("{json}\n") } else { told(&standing) });
@@ -263,8 +267,8 @@ fn status(
 }
 
 /// How far it is, in a line or two.
-fn told(standing: &Standing) -> String {
-    let Standing { statement, outlook, .. } = standing;
+fn told(standing: &QueueProgress) -> String {
+    let QueueProgress { statement, outlook, .. } = standing;
     let more = if outlook.is_empty() { String::new() } else { format!("{outlook}\n") };
     format!("{statement}\n{more}")
 }

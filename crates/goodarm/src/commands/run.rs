@@ -139,7 +139,7 @@ fn open(
     let address = port.address();
     let folder = Folder::new(&run.job().settings.output);
     let job = watched(run.job(), advice::run_command(arguments, "--resume"));
-    let watch = Watch::open(port, job, &run.standing(&folder), &run.progress(), control);
+    let watch = Watch::open(port, job, &run.state(&folder), &run.progress(), control);
     let watch = watch.map_err(watch_failure)?;
     // Even with --quiet: the address cannot be guessed.
     terminal::say(&format!("watch: {address}"));
@@ -157,7 +157,7 @@ fn finish(
     arguments: &RunArguments,
 ) -> (String, Result<(), CommandError>) {
     let folder = Folder::new(&run.job().settings.output);
-    let FinishedRun { overview, page } = match finish_run(&run.standing(&folder), ending) {
+    let FinishedRun { overview, page } = match finish_run(&run.state(&folder), ending) {
         Ok(finished) => finished,
         Err(error) => return (error.to_string(), Err(CommandError::wrong_input(error))),
     };

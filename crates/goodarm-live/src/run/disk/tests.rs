@@ -5,7 +5,7 @@ use std::time::Duration;
 use goodarm_core::{
     ArmId, AttributeId, Cost, CountedFailure, Failure, Label, Outcome, Target, Ticket, VoidFailure,
 };
-use goodarm_record::journal::{Header, Opened, open};
+use goodarm_record::journal::{Header, OpenedJournal, open};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -94,7 +94,7 @@ impl Slow {
 
     /// How many intents a reader finds.
     fn written(&self) -> usize {
-        let Ok(Opened::Begun(mut reader)) = open(&self.place.path().join("journal")) else {
+        let Ok(OpenedJournal::Begun(mut reader)) = open(&self.place.path().join("journal")) else {
             panic!("no journal")
         };
         std::iter::from_fn(|| reader.next_record().expect("a whole journal").map(|_| ())).count()

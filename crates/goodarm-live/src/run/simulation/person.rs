@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use goodarm_core::Cost;
 use goodarm_data::candidates::Candidate;
-use goodarm_record::card_queue::{Card, CardQueue as _, Said};
+use goodarm_record::card_queue::{Card, CardQueue as _, CardReply};
 use goodarm_record::folder::Folder;
 use goodarm_record::people::PeopleQueue;
 use goodarm_record::terms::PeopleTerms;
@@ -65,25 +65,25 @@ fn visit(world: &World, folder: &Folder, chance: &mut Chance) {
     for _ in 0..=chance.below(4) {
         let Some(card) = queue.next("somebody").expect("a run has its candidates") else { return };
         let said = said(world, &card, chance);
-        queue.say("somebody", &card.key, said.clone()).expect("nobody else answers");
+        queue.submit("somebody", &card.key, said.clone()).expect("nobody else answers");
         let index = world.plan.verifiers.len() - 1;
         let mut truth = world.truth();
         truth.count("cards answered");
         let score = match said {
-            Said::Right => 1.0,
-            Said::Wrong => 0.0,
+            CardReply::Right => 1.0,
+            CardReply::Wrong => 0.0,
             _ => continue,
         };
         truth.pairs.entry((arm(&card), index)).or_default().scores.push(score);
     }
 }
 
-fn said(world: &World, card: &Card, chance: &mut Chance) -> Said {
+fn said(world: &World, card: &Card, chance: &mut Chance) -> CardReply {
     let index = world.plan.verifiers.len() - 1;
     match chance.is(world.plan.mean(arm(card), index)) {
-        _ if chance.is(0.05) => Said::Skip,
-        true => Said::Right,
-        false => Said::Wrong,
+        _ if chance.is(0.05) => CardReply::Skip,
+        true => CardReply::Right,
+        false => CardReply::Wrong,
     }
 }
 

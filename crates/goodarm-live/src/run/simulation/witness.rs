@@ -8,7 +8,7 @@ use goodarm_core::{ArmId, Event, Outcome, Source, Target, Ticket};
 use goodarm_record::folder::Folder;
 use goodarm_record::history::History;
 use goodarm_record::notice::{Condition, Notice, Observer, Progress};
-use goodarm_record::roster::Roster;
+use goodarm_record::subjects::Subjects;
 use tokio::time::Instant;
 
 use super::world::{QUESTIONS_FROM, World, arm_of};
@@ -76,14 +76,14 @@ impl Witness {
     pub(super) fn compare_journal(&self, folder: &Folder) -> Result<(), String> {
         let mut history = History::open(&folder.journal()).map_err(|error| error.to_string())?;
         // A process may die before it has kept them, but not after its first call.
-        let Ok(roster) = Roster::read(folder, &history.terms, None) else {
+        let Ok(subjects) = Subjects::read(folder, &history.terms, None) else {
             let first = history.next_entry().map_err(|error| error.to_string())?;
             return first.map_or(Ok(()), |_| Err("nobody knows whom the calls are about".into()));
         };
         let verifier_count = self.world.plan.verifiers.len();
         let pair_of = |target: Target| {
             let subject = match target {
-                Target::Arm(arm, _) => arm_of(&roster.candidates.get(arm)),
+                Target::Arm(arm, _) => arm_of(&subjects.candidates.get(arm)),
                 Target::Question(question, _) => QUESTIONS_FROM + question.index(),
             };
             (subject, place_of(target, verifier_count))

@@ -11,7 +11,7 @@ use std::time::Duration;
 use goodarm_core::{Cost, CountedFailure, VoidFailure};
 use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::candidates::{Candidate, Candidates};
-use goodarm_record::card_queue::Wanted;
+use goodarm_record::card_queue::ReplyForm;
 use goodarm_record::job_file::Scores;
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -179,7 +179,7 @@ impl World {
             Manifest { fields, scores, answers_questions, final_answers, ..Manifest::default() };
         let verifier = SimVerifier { world: Arc::clone(self), index };
         if nature.is_person {
-            let people = Deferred::new(person::terms(plan.seed), Wanted::Verdict);
+            let people = Deferred::new(person::terms(plan.seed), ReplyForm::Verdict);
             return Service::deferred(manifest, people);
         }
         if nature.is_ours {

@@ -14,7 +14,7 @@ use std::{io, mem};
 
 use goodarm_data::candidates::Candidate;
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{Remark, shorten};
+use goodarm_record::reply::{ServiceWarning, shorten};
 
 use self::request::Request;
 use self::talk::{Said, Stir, Worker};
@@ -93,9 +93,9 @@ impl Pool {
     }
 
     /// What a person should know about the workers.
-    pub(super) fn remark(&self) -> Option<Remark> {
-        self.state().unasked.as_ref().map(|unasked| Remark {
-            is_doubt: true,
+    pub(super) fn warning(&self) -> Option<ServiceWarning> {
+        self.state().unasked.as_ref().map(|unasked| ServiceWarning {
+            weakens_promise: true,
             text: format!(
                 "a worker wrote a line that nobody asked for ({unasked}), and it does not repeat \"call\": \
                  scores may belong to other answers, and certificates may be wrong"

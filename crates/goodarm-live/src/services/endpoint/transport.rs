@@ -11,7 +11,7 @@ use std::sync::Once;
 use std::time::Duration;
 
 use goodarm_data::problem::KeyProblem;
-use goodarm_record::reply::Remark;
+use goodarm_record::reply::ServiceWarning;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
 use reqwest::header::HeaderMap;
@@ -61,10 +61,10 @@ impl Transport {
 
     /// Of a server that spoke when no call was made. A full client closes such a connection, too, but
     /// does not say so.
-    pub(super) fn remark(&self, host: &str) -> Option<Remark> {
+    pub(super) fn warning(&self, host: &str) -> Option<ServiceWarning> {
         let Self::Plain(plain) = self else { return None };
-        plain.has_spoken_unasked().then(|| Remark {
-            is_doubt: true,
+        plain.has_spoken_unasked().then(|| ServiceWarning {
+            weakens_promise: true,
             text: format!(
                 "{host} sent a reply that no call had asked for, so that another one may have been taken for the answer to a call. The connection was closed."
             ),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use goodarm_core::CountedFailure;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{Remark, Reply, Usage};
+use goodarm_record::reply::{Reply, ServiceWarning, Usage};
 use serde_json::{Map, Value};
 
 use super::LlmKeys;
@@ -76,8 +76,8 @@ impl Chat {
     }
 
     /// What is to be said of the server, each thing once.
-    pub(super) fn remark(&self) -> Option<Remark> {
-        self.endpoint.remark().or_else(|| self.disbelief.remark())
+    pub(super) fn warning(&self) -> Option<ServiceWarning> {
+        self.endpoint.warning().or_else(|| self.disbelief.warning())
     }
 
     /// The addresses, each with the model, for people.

@@ -1,7 +1,7 @@
 //! Whether the tokens that a reply counts can be true. What cannot is unknown, so that the call is paid
 //! at its ceiling: a server that says 0 must not get calls without end.
 
-use goodarm_record::reply::{Remark, Usage};
+use goodarm_record::reply::{ServiceWarning, Usage};
 
 use super::CHAT_OVERHEAD_TOKENS;
 use crate::services::untold::Untold;
@@ -50,13 +50,13 @@ impl Disbelief {
             let text = format!(
                 "it counts tokens that cannot be: {count} for a {of} of {bound}. Such calls are charged at the ceiling."
             );
-            Remark { is_doubt: false, text }
+            ServiceWarning { weakens_promise: false, text }
         });
         None
     }
 
     /// What is to be said of it, once.
-    pub(super) fn remark(&self) -> Option<Remark> {
+    pub(super) fn warning(&self) -> Option<ServiceWarning> {
         self.0.take()
     }
 }
@@ -89,8 +89,8 @@ mod tests {
             Usage { input_tokens: Some(input), output_tokens: Some(output), ..Usage::default() };
         let usage = disbelief.believable(usage, &exchanged);
         let found = (usage.input_tokens.is_some(), usage.output_tokens.is_some());
-        assert_eq!(disbelief.remark().is_some(), found != (true, true));
-        assert_eq!(disbelief.remark(), None, "once");
+        assert_eq!(disbelief.warning().is_some(), found != (true, true));
+        assert_eq!(disbelief.warning(), None, "once");
         found
     }
 

@@ -77,7 +77,7 @@ fn a_reply_to_a_call_that_is_gone_is_no_reply_to_another_of_its_number() {
     go_on(&place);
     let card = cards(&place, "anna").remove(0);
     let mut queue = queue(&place);
-    queue.say("anna", &card.key, Said::Wrong).expect("it waits");
+    queue.submit("anna", &card.key, CardReply::Wrong).expect("it waits");
     let own = format!("\"id\":\"{}\"", card.id);
     let forged = replies(&place).replace(&own, "\"id\":\"q999\"");
     fs::remove_file(place.output().replies()).expect("replies");

@@ -20,7 +20,7 @@ fn two_desks_at_once_answer_each_card_once() {
             let mut queue = PeopleQueue::open(&folder).expect("a queue");
             let mut said = 0;
             while let Some(card) = queue.next(person).expect("a queue") {
-                match queue.say(person, &card.key, verdict(&card)) {
+                match queue.submit(person, &card.key, verdict(&card)) {
                     Ok(()) => said += 1,
                     // The other desk was first.
                     Err(CardQueueError::Doubled { .. }) => {}
@@ -51,11 +51,11 @@ fn nobody_gets_the_card_that_another_looks_at() {
     assert_eq!(queue.next("anna").expect("a queue"), Some(first.clone()));
     // The only one that is left is for whoever comes.
     while let Some(card) = queue.next("bob").expect("a queue").filter(|it| it.key != first.key) {
-        queue.say("bob", &card.key, Said::Right).expect("it waits");
+        queue.submit("bob", &card.key, CardReply::Right).expect("it waits");
     }
     assert_eq!(queue.next("bob").expect("a queue"), Some(first.clone()));
-    queue.say("bob", &first.key, Said::Right).expect("it waits");
-    let late = queue.say("anna", &first.key, Said::Right);
+    queue.submit("bob", &first.key, CardReply::Right).expect("it waits");
+    let late = queue.submit("anna", &first.key, CardReply::Right);
     assert!(matches!(late, Err(CardQueueError::Doubled { by, .. }) if by == "bob"));
     assert_eq!(queue.undo("bob").expect("a queue"), None, "the run has it");
 }
@@ -67,23 +67,23 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     let mut queue = queue(&place);
     let keys: Vec<String> =
         queue.upcoming("anna", 9).expect("cards").into_iter().map(|it| it.key).collect();
-    let mut refuse = |person: &str, key: &str, said: Said, words: &str| {
-        let said = vec![(keys[0].clone(), Said::Right), (key.to_owned(), said)];
-        let error = queue.say_all(person, said).expect_err(words).to_string();
+    let mut refuse = |person: &str, key: &str, said: CardReply, words: &str| {
+        let said = vec![(keys[0].clone(), CardReply::Right), (key.to_owned(), said)];
+        let error = queue.submit_all(person, said).expect_err(words).to_string();
         assert!(error.contains(words), "{error}");
         assert_eq!(place.read("run/replies.jsonl"), "", "all of it or nothing");
     };
-    refuse("anna", &keys[1], Said::Score(0.5), "right or wrong was asked for");
-    refuse("anna", &keys[1], Said::Answer("4".into()), "right or wrong was asked for");
-    refuse("anna", "9999", Said::Right, "there is no card \"9999\"");
-    refuse("anna", "x", Said::Right, "there is no card \"x\"");
-    refuse("anna", &keys[0], Said::Wrong, "has said something about");
+    refuse("anna", &keys[1], CardReply::Score(0.5), "right or wrong was asked for");
+    refuse("anna", &keys[1], CardReply::Answer("4".into()), "right or wrong was asked for");
+    refuse("anna", "9999", CardReply::Right, "there is no card \"9999\"");
+    refuse("anna", "x", CardReply::Right, "there is no card \"x\"");
+    refuse("anna", &keys[0], CardReply::Wrong, "has said something about");
     // The first call is the check's, which no person is asked.
-    refuse("anna", "0", Said::Right, "there is no card \"0\"");
-    assert!(queue.say(" ", &keys[0], Said::Right).is_err());
-    queue.say("anna", &keys[0], Said::Right).expect("it waits");
+    refuse("anna", "0", CardReply::Right, "there is no card \"0\"");
+    assert!(queue.submit(" ", &keys[0], CardReply::Right).is_err());
+    queue.submit("anna", &keys[0], CardReply::Right).expect("it waits");
     go_on(&place);
-    let again = queue.say("bob", &keys[0], Said::Wrong).expect_err("it is settled");
+    let again = queue.submit("bob", &keys[0], CardReply::Wrong).expect_err("it is settled");
     assert!(matches!(again, CardQueueError::Doubled { .. }), "{again}");
 }
 

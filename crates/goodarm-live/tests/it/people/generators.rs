@@ -47,11 +47,15 @@ fn people_answer_questions_and_others_check_what_they_say() {
             let number = number_of(&card);
             let said = if card.asks.starts_with("What is") {
                 assert!(card.fields.iter().all(|it| it.name != "gold"), "{card:?}");
-                for unfit in [Said::Answer(" ".into()), Said::Answer("9".repeat(41)), Said::Right] {
-                    assert!(queue.say("anna", &card.key, unfit).is_err());
+                for unfit in [
+                    CardReply::Answer(" ".into()),
+                    CardReply::Answer("9".repeat(41)),
+                    CardReply::Right,
+                ] {
+                    assert!(queue.submit("anna", &card.key, unfit).is_err());
                 }
                 // The first one that is given to the second question is wrong, and one is not a number.
-                Said::Answer(match (number, rounds) {
+                CardReply::Answer(match (number, rounds) {
                     (1, 1) => "It is 7.".into(),
                     (2, 1) => "I wonder".into(),
                     _ => format!("It is {}.", number + 1),
@@ -60,9 +64,9 @@ fn people_answer_questions_and_others_check_what_they_say() {
                 let names: Vec<&str> = card.fields.iter().map(|it| it.name.as_str()).collect();
                 assert_eq!(names, ["question", "answer"]);
                 assert_eq!(card.fields[1].text, format!("It is {}.", number + 1));
-                Said::Right
+                CardReply::Right
             };
-            queue.say("anna", &card.key, said).expect("it waits");
+            queue.submit("anna", &card.key, said).expect("it waits");
         }
     }
     assert_eq!(place.certified().len(), 4, "{:?}", place.certified());
@@ -84,8 +88,8 @@ fn people_vote_for_the_answers_that_they_give() {
         while let Some(card) = queue.next(&person).expect("a queue") {
             assert!(!seen.contains(&card.id), "{person} was asked about {} before", card.id);
             seen.push(card.id.clone());
-            let said = Said::Answer(format!("{}", number_of(&card) + 1));
-            queue.say(&person, &card.key, said).expect("it waits");
+            let said = CardReply::Answer(format!("{}", number_of(&card) + 1));
+            queue.submit(&person, &card.key, said).expect("it waits");
         }
     }
     go_on(&place);

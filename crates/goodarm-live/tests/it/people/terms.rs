@@ -40,14 +40,20 @@ fn a_person_gives_a_number_where_the_scores_have_a_range() {
     let mut queue = queue(&place);
     let card = queue.next("anna").expect("a queue").expect("a card");
     assert_eq!(card.asks, "How good is this answer?");
-    for unfit in [Said::Score(1.5), Said::Score(-0.1), Said::Score(f64::NAN), Said::Right] {
-        let error = queue.say("anna", &card.key, unfit).expect_err("it does not fit").to_string();
+    for unfit in [
+        CardReply::Score(1.5),
+        CardReply::Score(-0.1),
+        CardReply::Score(f64::NAN),
+        CardReply::Right,
+    ] {
+        let error =
+            queue.submit("anna", &card.key, unfit).expect_err("it does not fit").to_string();
         assert!(error.contains("a score from 0 to 1"), "{error}");
     }
     // The same person may speak again, since the job says so.
     for _ in 0..40 {
         for card in queue.upcoming("anna", 99).expect("cards") {
-            queue.say("anna", &card.key, Said::Score(0.9)).expect("it waits");
+            queue.submit("anna", &card.key, CardReply::Score(0.9)).expect("it waits");
         }
         if matches!(go_on(&place).0, Ending::Done(_)) {
             break;

@@ -256,9 +256,12 @@ async fn a_reply_that_no_call_has_asked_for_is_said_and_its_connection_is_not_us
         assert_score(&verifier.call(&question(), &line).await, 0.75);
         assert_score(&verifier.call(&question(), &line).await, 0.75);
         assert_eq!((server.request_count(), server.connection_count()), (3, 2));
-        let remark = verifier.remark().expect("it is said");
-        assert!(remark.is_doubt && remark.text.contains("no call had asked for"), "{remark:?}");
-        assert_eq!(verifier.remark(), None, "once");
+        let warning = verifier.warning().expect("it is said");
+        assert!(
+            warning.weakens_promise && warning.text.contains("no call had asked for"),
+            "{warning:?}"
+        );
+        assert_eq!(verifier.warning(), None, "once");
     }
 }
 

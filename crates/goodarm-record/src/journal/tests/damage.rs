@@ -168,7 +168,8 @@ fn what_could_not_be_read_is_not_the_end() {
     for cut in ends[0]..bytes.len() {
         let (first, second) = bytes.split_at(cut);
         let input = FailingOnce(VecDeque::from([Some(first), None, Some(second)]));
-        let Opened::Begun(mut reader) = Reader::open(input, bytes.len() as u64).unwrap() else {
+        let OpenedJournal::Begun(mut reader) = Reader::open(input, bytes.len() as u64).unwrap()
+        else {
             panic!("never begun")
         };
         let error = loop {
@@ -239,18 +240,18 @@ fn records_that_make_no_sense_are_refused_with_their_place() {
     let previous = FrameHeader::decode(bytes[..HEADER_LEN].try_into().unwrap()).unwrap();
     let first = [2, 0, 0, 0]; // a record that makes sense
     for (rest, malformed) in [
-        (&[0][..], Malformed::Tag(0)),
-        (&[99], Malformed::Tag(99)),
-        (&[1, 1], Malformed::SecondHeader),
-        (&[2, 1, 1], Malformed::Short),
-        (&[2, 1, 0xE8, 0x07, 0], Malformed::Arm(1000)),
-        (&[2, 1, 1, 3], Malformed::Attribute(3)),
-        (&[2, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0], Malformed::Number),
-        (&[2, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2], Malformed::Number),
-        (&[3, 1, 3, 0, 0, 0], Malformed::Score(3)),
-        (&[3, 1, 1, 0, 0, 1, 0xFF], Malformed::Text),
-        (&[3, 1, 1, 0, 0, 5, b'a'], Malformed::Short),
-        (&[4, 1, 4, 0, 0, 0, 0], Malformed::Failure(4)),
+        (&[0][..], MalformedRecord::Tag(0)),
+        (&[99], MalformedRecord::Tag(99)),
+        (&[1, 1], MalformedRecord::SecondHeader),
+        (&[2, 1, 1], MalformedRecord::Short),
+        (&[2, 1, 0xE8, 0x07, 0], MalformedRecord::Arm(1000)),
+        (&[2, 1, 1, 3], MalformedRecord::Attribute(3)),
+        (&[2, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0], MalformedRecord::Number),
+        (&[2, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2], MalformedRecord::Number),
+        (&[3, 1, 3, 0, 0, 0], MalformedRecord::Score(3)),
+        (&[3, 1, 1, 0, 0, 1, 0xFF], MalformedRecord::Text),
+        (&[3, 1, 1, 0, 0, 5, b'a'], MalformedRecord::Short),
+        (&[4, 1, 4, 0, 0, 0, 0], MalformedRecord::Failure(4)),
     ] {
         let payload = [&first, rest, &[record::TAG_END]].concat();
         let longer = [&*bytes, &framed(1, previous.payload_crc, &payload)].concat();
@@ -258,7 +259,7 @@ fn records_that_make_no_sense_are_refused_with_their_place() {
         check_error(&longer, place, Damage::Record(malformed));
     }
     let longer = [&*bytes, &framed(1, previous.payload_crc, &first)].concat();
-    check_error(&longer, bytes.len(), Damage::Record(Malformed::NoEnd));
+    check_error(&longer, bytes.len(), Damage::Record(MalformedRecord::NoEnd));
 }
 
 fn check_error(bytes: &[u8], expected_offset: usize, expected: Damage) {

@@ -137,7 +137,8 @@ fn a_count_of_scores_that_lies_is_damage() {
 #[test]
 fn the_header_comes_back_and_positions_tell_the_frames() {
     let (bytes, ends) = written(&groups());
-    let Opened::Begun(mut reader) = Reader::open(&*bytes, bytes.len() as u64).unwrap() else {
+    let OpenedJournal::Begun(mut reader) = Reader::open(&*bytes, bytes.len() as u64).unwrap()
+    else {
         panic!("never begun")
     };
     assert_eq!(*reader.header(), header());
@@ -214,7 +215,7 @@ fn a_file_is_written_cut_and_continued() {
     let whole = fs::read(&path).unwrap();
     let torn = [&*whole, &whole[..20]].concat();
     fs::write(&path, torn).unwrap();
-    let Opened::Begun(mut reader) = open(&path).unwrap() else { panic!("never begun") };
+    let OpenedJournal::Begun(mut reader) = open(&path).unwrap() else { panic!("never begun") };
     let mut records = Vec::new();
     while let Some((_, record)) = reader.next_record().unwrap() {
         records.push(owned(record));
@@ -238,14 +239,14 @@ fn a_file_that_was_never_begun_is_begun_anew() {
     let path = folder.path().join("journal");
     let mut storage = FileStorage::create(&path).unwrap();
     storage.append(b"GAJ1\x05").unwrap();
-    assert!(matches!(open(&path), Ok(Opened::NeverBegun { bytes_cut: 5 })));
+    assert!(matches!(open(&path), Ok(OpenedJournal::NeverBegun { bytes_cut: 5 })));
     let second = FileStorage::open(&path).unwrap_err();
     assert_eq!(second.kind(), std::io::ErrorKind::ResourceBusy, "one process writes: {second}");
     drop(storage);
     let mut storage = FileStorage::open(&path).unwrap();
     storage.truncate(0).unwrap();
     Journal::create(storage, &header()).unwrap();
-    assert!(matches!(open(&path), Ok(Opened::Begun(_))));
+    assert!(matches!(open(&path), Ok(OpenedJournal::Begun(_))));
 }
 
 #[test]

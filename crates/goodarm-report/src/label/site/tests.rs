@@ -1,11 +1,11 @@
-use goodarm_record::card_queue::Place;
+use goodarm_record::card_queue::CardStatus;
 use serde_json::{Value, json};
 
 use super::*;
 
 /// Two cards, and a disk that may be full.
 struct TwoCards {
-    said: Vec<Said>,
+    said: Vec<CardReply>,
     is_full: bool,
 }
 
@@ -16,7 +16,7 @@ impl CardQueue for TwoCards {
             key: (*id).into(),
             id: (*id).into(),
             asks: "Right?".into(),
-            wanted: Wanted::Verdict,
+            wanted: ReplyForm::Verdict,
             fields: vec![field("answer", &"é".repeat(FIELD_BYTES_MAX))],
             evidence: vec![field("judge", "0.9")],
         }))
@@ -26,11 +26,15 @@ impl CardQueue for TwoCards {
         Ok(self.next(labeller)?.into_iter().collect())
     }
 
-    fn places(&mut self, _: &str) -> Result<Vec<Place>, CardQueueError> {
+    fn statuses(&mut self, _: &str) -> Result<Vec<CardStatus>, CardQueueError> {
         Ok(Vec::new())
     }
 
-    fn say_all(&mut self, _: &str, said: Vec<(String, Said)>) -> Result<(), CardQueueError> {
+    fn submit_all(
+        &mut self,
+        _: &str,
+        said: Vec<(String, CardReply)>,
+    ) -> Result<(), CardQueueError> {
         if self.is_full {
             return Err(CardQueueError::Folder("no space left".into()));
         }
@@ -45,8 +49,8 @@ impl CardQueue for TwoCards {
         self.said.pop().map_or(Ok(None), |_| self.next(labeller))
     }
 
-    fn standing(&mut self) -> Result<Standing, CardQueueError> {
-        Ok(Standing { done: self.said.len(), all: 2, ..Standing::default() })
+    fn progress(&mut self) -> Result<QueueProgress, CardQueueError> {
+        Ok(QueueProgress { done: self.said.len(), all: 2, ..QueueProgress::default() })
     }
 }
 

@@ -34,14 +34,14 @@ impl PageLimits {
 
 /// Every text of a row.
 fn texts(report: &Report, row: u32, take: &mut impl FnMut(Value)) {
-    let Some(roster) = &report.roster else { return };
-    let Some(questions) = &roster.questions else {
-        let all = fields::in_order(roster.candidates.json(ArmId(row)));
+    let Some(subjects) = &report.subjects else { return };
+    let Some(questions) = &subjects.questions else {
+        let all = fields::in_order(subjects.candidates.json(ArmId(row)));
         return all.into_iter().for_each(|(_, value)| take(value));
     };
     let own = QuestionFields::new(questions, row);
     for arm in kept(&report.data.by_question[row as usize]) {
-        let of_answer = fields::in_order(roster.candidates.json(ArmId(arm)));
+        let of_answer = fields::in_order(subjects.candidates.json(ArmId(arm)));
         let of_answer = of_answer.into_iter().filter(|(name, value)| own.is_of_answer(name, value));
         of_answer.for_each(|(_, value)| take(value));
     }

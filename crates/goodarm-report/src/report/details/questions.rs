@@ -3,7 +3,7 @@
 
 use goodarm_core::ArmId;
 use goodarm_data::candidates::fields;
-use goodarm_record::questions::Questions;
+use goodarm_record::questions::RunQuestions;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ impl Details<'_> {
         let parts = [question.spent_on_answers, question.spent_on_votes].map(|it| it.units());
         let checks = question.spent.units() - parts[0] - parts[1];
         let (f, n) = self.question_fields(row);
-        let own = self.report.roster.as_ref().and_then(|roster| roster.questions.as_ref());
+        let own = self.report.subjects.as_ref().and_then(|subjects| subjects.questions.as_ref());
         let own = own.map(|questions| QuestionFields::new(questions, row));
         let tried = kept(question).map(|arm| self.tried(data, arm, own.as_ref()));
         json(&QuestionDetail {
@@ -83,8 +83,8 @@ impl Details<'_> {
     }
 
     fn question_fields(&self, row: u32) -> (Vec<FieldRow>, usize) {
-        let roster = self.report.roster.as_ref();
-        let Some(questions) = roster.and_then(|roster| roster.questions.as_ref()) else {
+        let subjects = self.report.subjects.as_ref();
+        let Some(questions) = subjects.and_then(|subjects| subjects.questions.as_ref()) else {
             return (Vec::new(), 0);
         };
         let json = questions.list.json(ArmId(row));
@@ -120,18 +120,18 @@ impl Details<'_> {
 
 /// What a question says, to tell what an answer to it says beside that.
 pub(super) struct QuestionFields<'a> {
-    questions: &'a Questions,
+    questions: &'a RunQuestions,
     fields: Vec<(String, Value)>,
 }
 
 impl<'a> QuestionFields<'a> {
-    pub(super) fn new(questions: &'a Questions, row: u32) -> Self {
+    pub(super) fn new(questions: &'a RunQuestions, row: u32) -> Self {
         Self { questions, fields: fields::in_order(questions.list.json(ArmId(row))) }
     }
 
     /// Whether an answer's field is neither an id nor one of the question's.
     pub(super) fn is_of_answer(&self, name: &str, value: &Value) -> bool {
-        let Questions { id_field, question_field, answer_field, .. } = self.questions;
+        let RunQuestions { id_field, question_field, answer_field, .. } = self.questions;
         let is_repeated = || self.fields.iter().any(|(key, it)| key == name && it == value);
         name == answer_field || (name != id_field && name != question_field && !is_repeated())
     }

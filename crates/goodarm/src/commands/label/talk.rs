@@ -3,7 +3,7 @@
 
 use std::sync::mpsc::Receiver;
 
-use goodarm_record::card_queue::{Card, CardQueue, CardQueueError, Said, Wanted};
+use goodarm_record::card_queue::{Card, CardQueue, CardQueueError, CardReply, ReplyForm};
 
 use super::Heard;
 use crate::terminal;
@@ -62,10 +62,10 @@ impl Talk<'_> {
     /// Takes what was typed about a card, if it is that.
     fn say(&mut self, card: &Card, line: String) -> Result<bool, CardQueueError> {
         let text = match card.wanted {
-            Wanted::Answer => self.lines(line),
+            ReplyForm::Answer => self.lines(line),
             _ => line,
         };
-        let said = match Said::read(&text, card.wanted) {
+        let said = match CardReply::read(&text, card.wanted) {
             Ok(Some(said)) => said,
             Ok(None) => return Ok(false),
             Err(fault) => {
@@ -73,7 +73,7 @@ impl Talk<'_> {
                 return Ok(false);
             }
         };
-        match self.queue.say(self.by, &card.key, said) {
+        match self.queue.submit(self.by, &card.key, said) {
             Ok(()) => {}
             Err(error @ (CardQueueError::File(_) | CardQueueError::Folder(_))) => {
                 return Err(error);
@@ -102,7 +102,7 @@ impl Talk<'_> {
     }
 
     fn show_standing(&mut self) -> Result<(), CardQueueError> {
-        terminal::print(&super::told(&self.queue.standing()?));
+        terminal::print(&super::told(&self.queue.progress()?));
         Ok(())
     }
 
@@ -133,20 +133,20 @@ impl Talk<'_> {
 }
 
 /// What stands before a command, where anything else may be an answer.
-const fn sign(wanted: Wanted) -> &'static str {
+const fn sign(wanted: ReplyForm) -> &'static str {
     match wanted {
-        Wanted::Answer => ":",
-        Wanted::Verdict | Wanted::Score { .. } => "",
+        ReplyForm::Answer => ":",
+        ReplyForm::Verdict | ReplyForm::Score { .. } => "",
     }
 }
 
-fn prompt(wanted: Wanted) -> String {
+fn prompt(wanted: ReplyForm) -> String {
     match wanted {
-        Wanted::Verdict => "r right, w wrong, s skip, u undo, q quit, h help".to_owned(),
-        Wanted::Score { lowest, highest } => {
+        ReplyForm::Verdict => "r right, w wrong, s skip, u undo, q quit, h help".to_owned(),
+        ReplyForm::Score { lowest, highest } => {
             format!("a score from {lowest} to {highest}, s skip, u undo, q quit, h help")
         }
-        Wanted::Answer => {
+        ReplyForm::Answer => {
             "an answer, then a line with a dot; :s skip, :u undo, :q quit, :h help".to_owned()
         }
     }

@@ -1,9 +1,9 @@
 //! What people's labels prove leads the report, whatever they call themselves.
 
-use goodarm_record::card_queue::{CardQueue as _, Said};
+use goodarm_record::card_queue::{CardQueue as _, CardReply};
 use goodarm_record::folder::Folder;
 use goodarm_record::journal;
-use goodarm_record::labels::{ClaimQueue, Terms};
+use goodarm_record::labels::{ClaimQueue, ClaimTerms};
 use goodarm_report::{Report, publish_claim};
 
 use super::browser::Browser;
@@ -17,9 +17,9 @@ const NAME: &str = "</script><img src=x onerror=\"document.title='owned'\"> \u{2
 fn label(run: &Run, count: usize) {
     let folder = Folder::new(&run.root().join("run"));
     let mut queue =
-        ClaimQueue::open(&folder, &Terms::default()).expect("the run has certified answers");
+        ClaimQueue::open(&folder, &ClaimTerms::default()).expect("the run has certified answers");
     for card in queue.upcoming(NAME, count).expect("there are cards") {
-        queue.say(NAME, &card.key, Said::Right).expect("the card is next");
+        queue.submit(NAME, &card.key, CardReply::Right).expect("the card is next");
     }
     drop(queue);
     publish_claim(&folder).expect("the folder takes files").expect("the run is over");

@@ -9,20 +9,20 @@ use goodarm_data::candidates::{Candidates, CandidatesError};
 
 use crate::folder::Folder;
 use crate::history::{HistoryError, SettledCall};
-use crate::questions::{Finals, Questions};
+use crate::questions::{FinalAnswers, RunQuestions};
 use crate::terms::RunTerms;
 
 /// The candidates of a run, and the questions that they answer. Answers that were made during the run are
 /// in its journal: a replay takes them in.
 #[derive(Debug)]
-pub struct Roster {
+pub struct Subjects {
     /// The answers, in the order of their numbers.
     pub candidates: Arc<Candidates>,
     /// What they answer; `None` if each stands for itself.
-    pub questions: Option<Arc<Questions>>,
+    pub questions: Option<Arc<RunQuestions>>,
     /// The first call whose answer has another number in the journal than its text asks for.
     pub mislabelled: Option<Ticket>,
-    finals: Finals,
+    finals: FinalAnswers,
     /// Questions with candidates whose final answers are not known: nothing is mislabelled there.
     unknown: BTreeSet<u32>,
     /// Whether they are the run's: another file has other answers in the places of those that were made.
@@ -32,7 +32,7 @@ pub struct Roster {
 /// Why the candidates of a run are not known.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum RosterError {
+pub enum SubjectsError {
     /// The file of candidates.
     #[error(transparent)]
     Candidates(#[from] CandidatesError),
@@ -44,12 +44,12 @@ pub enum RosterError {
     Journal(#[from] HistoryError),
 }
 
-impl Roster {
+impl Subjects {
     /// Candidates with their final answers, as a job has them.
     pub const fn new(
         candidates: Arc<Candidates>,
-        questions: Option<Arc<Questions>>,
-        finals: Finals,
+        questions: Option<Arc<RunQuestions>>,
+        finals: FinalAnswers,
     ) -> Self {
         let unknown = BTreeSet::new();
         Self { candidates, questions, mislabelled: None, finals, unknown, is_own: true }
@@ -61,7 +61,7 @@ impl Roster {
         folder: &Folder,
         terms: &RunTerms,
         kept: Option<&Path>,
-    ) -> Result<Self, RosterError> {
+    ) -> Result<Self, SubjectsError> {
         let own = folder.candidates();
         let path = kept.unwrap_or(&own);
         let id_field = terms.id_field();
@@ -72,17 +72,18 @@ impl Roster {
             None => Candidates::read_kept(path, &id_field),
         };
         let Some(asked) = &terms.questions else {
-            return Ok(Self::new(Arc::new(read()?), None, Finals::default()));
+            return Ok(Self::new(Arc::new(read()?), None, FinalAnswers::default()));
         };
         let candidates = if asked.answers.is_empty() { Candidates::none(path) } else { read()? };
-        let questions = Questions::kept(folder, terms, asked).map_err(RosterError::Questions)?;
+        let questions =
+            RunQuestions::kept(folder, terms, asked).map_err(SubjectsError::Questions)?;
         // How final answers were found in candidates that were given is not in the folder: where there are
         // any, a resumed run computes the numbers again, and not this.
         let unknown = asked.answers.iter().map(|(question, _)| *question).collect();
-        let finals = Finals::new(asked.count);
+        let finals = FinalAnswers::new(asked.count);
         let is_own = candidates.len() == terms.candidate_count;
-        let roster = Self::new(Arc::new(candidates), Some(Arc::new(questions)), finals);
-        Ok(Self { unknown, is_own, ..roster })
+        let subjects = Self::new(Arc::new(candidates), Some(Arc::new(questions)), finals);
+        Ok(Self { unknown, is_own, ..subjects })
     }
 
     /// Takes in what a call has brought: the answer that was born by it, and the number of its final answer.
