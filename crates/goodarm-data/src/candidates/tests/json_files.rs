@@ -119,9 +119,9 @@ fn faults_of_arrays_name_the_entry_or_the_line() {
     );
     for (text, expected) in [
         ("[{\"id\": 1},\n {\"id\": }]", "a.json: line 2: broken JSON: expected value"),
-        ("[{\"id\": 1}\n\n {\"id\": 2}]", "a.json: line 3: broken JSON: the array does not go on"),
-        ("[{\"id\": 1}] x", "a.json: line 1: broken JSON: the array does not go on"),
-        ("[{\"id\": 1},", "a.json: line 1: broken JSON: the array does not go on"),
+        ("[{\"id\": 1}\n\n {\"id\": 2}]", "a.json: line 3: broken JSON: the array does not continue"),
+        ("[{\"id\": 1}] x", "a.json: line 1: broken JSON: the array does not continue"),
+        ("[{\"id\": 1},", "a.json: line 1: broken JSON: the array does not continue"),
         ("[{\"id\": 1", "a.json: line 1: broken JSON: EOF"),
     ] {
         let error = read("a.json", text.as_bytes()).unwrap_err().to_string();
