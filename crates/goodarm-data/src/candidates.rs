@@ -151,8 +151,8 @@ impl Candidates {
         format: Option<Format>,
         builder: impl FnOnce(EntryUnit) -> Builder<'a>,
     ) -> Result<Self, CandidatesErrorKind> {
-        let (layout, packing) = format::layout_of(path, format)
-            .ok_or_else(|| CandidatesErrorKind::document(UNKNOWN_FORMAT))?;
+        let (layout, packing) =
+            format::layout_of(path, format).ok_or_else(|| CandidatesErrorKind::UnknownFormat)?;
         let file = File::open(path)?;
         let unit = match layout {
             FileLayout::Lines | FileLayout::Rows(_) => EntryUnit::Line,
@@ -446,6 +446,4 @@ fn without_byte_order_mark(mut input: Box<dyn BufRead>) -> std::io::Result<Box<d
     Ok(Box::new(std::io::Cursor::new(first).chain(input)))
 }
 
-const UNKNOWN_FORMAT: &str = "the name must end in .jsonl, .ndjson, .json, .csv, .tsv, each also with \
-    .gz or .zst, or in .parquet or .eval; else say what it is with format = \"…\"";
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value;
 
-use crate::errors::raised;
+use crate::errors::{exception, raised, variant_of};
 use crate::mailbox::Mailbox;
 use crate::table::json_lines;
 
@@ -54,7 +54,9 @@ impl Job {
         py.detach(|| {
             if let Some(lines) = lines {
                 let read = Candidates::from_text(&lines, "the candidates", &id_field);
-                given.candidates = Some(read.map_err(|error| raised("CandidatesError", &error))?);
+                given.candidates = Some(read.map_err(|error| {
+                    exception("CandidatesError", &variant_of(&error.kind), error.to_string())
+                })?);
             }
             goodarm_live::job::Job::parse_given(
                 &path,

@@ -29,7 +29,11 @@ SOURCES = {
 }
 
 # Enums that have another name in Rust.
-RUST_NAMES = {"TellError": "SettleError", "DeckError": "CardQueueError"}
+RUST_NAMES = {
+    "CandidatesError": "CandidatesErrorKind",
+    "DeckError": "CardQueueError",
+    "TellError": "SettleError",
+}
 
 
 @pytest.mark.parametrize("name", SOURCES)

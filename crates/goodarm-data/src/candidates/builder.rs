@@ -188,7 +188,7 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         let Some(next) = self.next_arm() else {
-            return Err(CandidatesErrorKind::Document(format!("more than {ARMS_MAX} candidates")));
+            return Err(CandidatesErrorKind::TooMany);
         };
         let candidates = &mut self.candidates;
         if (candidates.json.len() + json.len()) as u64 > self.bytes_max {

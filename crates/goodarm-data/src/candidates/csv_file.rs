@@ -99,7 +99,7 @@ impl Builder<'_> {
     pub(super) fn check_columns(&self, names: &[String]) -> Result<(), CandidatesErrorKind> {
         let mut seen = BTreeSet::new();
         if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
-            return Err(CandidatesErrorKind::Document(format!("two columns are named {twice:?}")));
+            return Err(CandidatesErrorKind::DuplicateColumn(twice.clone()));
         }
         let texts = || names.iter().map(String::as_str);
         let outermost = self.id_field.split_once('.').map_or(self.id_field, |(first, _)| first);

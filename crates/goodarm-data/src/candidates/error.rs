@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use goodarm_core::problem::ARMS_MAX;
 use goodarm_files::{PROBLEMS_MAX, hint};
 use thiserror::Error;
 
@@ -17,18 +18,26 @@ pub struct CandidatesError {
     pub kind: CandidatesErrorKind,
 }
 
-/// What is wrong with a file of candidates.
+/// What is wrong with a file of candidates. Python has a class for each variant.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CandidatesErrorKind {
     /// The file could not be read.
     Read(io::Error),
+    /// The file's name has no known ending.
+    UnknownFormat,
     /// The file holds no candidate: how it was read, and what was left out.
     Empty(Vec<String>),
     /// The file as a whole is not a list of candidates.
     Document(String),
+    /// More candidates than a problem may have arms.
+    TooMany,
     /// A table has no column for the ids: the missing column, and the one with the nearest spelling.
     NoIdColumn(String, Option<String>),
+    /// Two columns of a table have this name.
+    DuplicateColumn(String),
+    /// The file is not a Parquet file that can be read: the reader's message.
+    Parquet(String),
     /// Lines or rows are wrong.
     Faults(FaultList),
 }
@@ -83,7 +92,11 @@ impl CandidatesErrorKind {
                 let notes: String = notes.iter().map(|note| format!("\n{note}")).collect();
                 format!("{path}: no candidates{notes}")
             }
+            Self::UnknownFormat => format!("{path}: {UNKNOWN_FORMAT}"),
             Self::Document(message) => format!("{path}: {message}"),
+            Self::TooMany => format!("{path}: more than {ARMS_MAX} candidates"),
+            Self::DuplicateColumn(column) => format!("{path}: two columns are named {column:?}"),
+            Self::Parquet(message) => format!("{path}: broken or unsupported Parquet: {message}"),
             Self::NoIdColumn(column, nearest) => {
                 let hint = hint(nearest.as_deref());
                 format!("{path}: no column {column:?}, which should hold the ids{hint}")
@@ -194,5 +207,7 @@ pub(super) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
     goodarm_files::nearest(wanted, names).map(str::to_owned)
 }
 
+const UNKNOWN_FORMAT: &str = "the name must end in .jsonl, .ndjson, .json, .csv, .tsv, each also with \
+    .gz or .zst, or in .parquet or .eval; else say what it is with format = \"…\"";
 pub(super) const NOT_AN_OBJECT: &str = "not a JSON object";
 pub(super) const NOT_UTF8: &str = "not UTF-8";

@@ -50,7 +50,7 @@ fn trusting<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Cand
         Ok(Err(error)) => understandable(&error.to_string()),
         Err(panic) => format!("the reader gave up on it: {}", understandable(&panic)),
     };
-    Err(CandidatesErrorKind::Document(format!("broken or unsupported Parquet: {message}")))
+    Err(CandidatesErrorKind::Parquet(message))
 }
 
 /// Rows as JSON.

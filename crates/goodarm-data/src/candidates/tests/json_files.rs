@@ -119,7 +119,10 @@ fn faults_of_arrays_name_the_entry_or_the_line() {
     );
     for (text, expected) in [
         ("[{\"id\": 1},\n {\"id\": }]", "a.json: line 2: broken JSON: expected value"),
-        ("[{\"id\": 1}\n\n {\"id\": 2}]", "a.json: line 3: broken JSON: the array does not continue"),
+        (
+            "[{\"id\": 1}\n\n {\"id\": 2}]",
+            "a.json: line 3: broken JSON: the array does not continue",
+        ),
         ("[{\"id\": 1}] x", "a.json: line 1: broken JSON: the array does not continue"),
         ("[{\"id\": 1},", "a.json: line 1: broken JSON: the array does not continue"),
         ("[{\"id\": 1", "a.json: line 1: broken JSON: EOF"),
