@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
-use reqwest::{StatusCode, Url};
+use reqwest::{Response, StatusCode, Url};
 use tokio::time::Instant;
 
 use self::address::Address;
@@ -25,7 +25,7 @@ pub(crate) use self::secrets::{
     add_from_url, has_pasted_key, key_from_environment, looks_like_a_key, pasted_key,
     pasted_key_problem, without_keys,
 };
-use self::transport::{Answer, Cut, Unanswered};
+use self::transport::{BodyError, SendError, body_of};
 use self::void_status::VoidStatus;
 use crate::pricing::Extent;
 use crate::secrets::Secrets;
@@ -35,7 +35,7 @@ use crate::throttle::Throttle;
 use crate::transcript;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{Reply, ServiceWarning, Usage, Verdict, shorten};
+use goodarm_record::reply::{Reply, Usage, Verdict, shorten};
 
 /// One or several addresses, with everything that does not change from call to call. Which of them a
 /// request goes to is for the throttle to say; each request goes to one.
@@ -153,11 +153,6 @@ impl Endpoint {
         }
     }
 
-    /// Of a server that spoke when no call was made: once for each address.
-    pub(crate) fn warning(&self) -> Option<ServiceWarning> {
-        self.addresses.iter().find_map(|address| address.transport.warning(&address.host))
-    }
-
     /// Posts a JSON body in its turn, again as long as no work was begun. What is not a whole body
     /// with a status of success is the call's reply already.
     pub(crate) async fn post(&self, throttle: &Throttle, body: &str) -> Result<Received, Reply> {
@@ -254,29 +249,29 @@ impl Endpoint {
     }
 
     async fn exchange(&self, address: &Address, body: &str, refusal: &mut String) -> Exchange {
-        let answer = match address.transport.post(body).await {
-            Ok(answer) => answer,
-            Err(unanswered) => return self.unanswered(&address.host, unanswered),
+        let response = match address.transport.post(body).await {
+            Ok(response) => response,
+            Err(error) => return self.unanswered(&address.host, error),
         };
-        if !answer.status().is_success() {
-            return self.refused(address, answer, refusal).await;
+        if !response.status().is_success() {
+            return self.refused(address, response, refusal).await;
         }
-        match answer.body(BODY_BYTES_MAX).await {
+        match body_of(response, BODY_BYTES_MAX).await {
             Ok(body) => Attempt::Answered(Ok(body)),
-            Err(Cut::TooLong) => broken(
+            Err(BodyError::TooLong) => broken(
                 CountedFailure::Truncated,
                 format!("the reply is longer than {BODY_BYTES_MAX} bytes"),
             ),
-            Err(Cut::Broken(cause)) => {
+            Err(BodyError::Broken(cause)) => {
                 broken(CountedFailure::Truncated, format!("the reply was cut off: {cause}"))
             }
         }
     }
 
     /// There is no response at all.
-    fn unanswered(&self, host: &str, unanswered: Unanswered) -> Exchange {
-        match unanswered {
-            Unanswered::NotConnected(cause) => {
+    fn unanswered(&self, host: &str, error: SendError) -> Exchange {
+        match error {
+            SendError::NotConnected(cause) => {
                 let hint = if cause.contains("Too many open files") {
                     "; more need a higher limit (ulimit -n), or lower concurrency"
                 } else {
@@ -290,7 +285,7 @@ impl Endpoint {
                 }
             }
             // Whatever was sent may have arrived, so this counts and is not sent again.
-            Unanswered::NoReply(cause) => {
+            SendError::NoResponse(cause) => {
                 let reason = self.secrets.remove(format!("{host} gave no reply: {cause}"));
                 broken(CountedFailure::Crashed, reason)
             }
@@ -298,10 +293,15 @@ impl Endpoint {
     }
 
     /// There is a response, without success.
-    async fn refused(&self, address: &Address, answer: Answer, refusal: &mut String) -> Exchange {
-        let status = answer.status();
-        let retry_after = retry_after::read(answer.headers());
-        let body = answer.body(ERROR_BYTES_MAX).await.unwrap_or_default();
+    async fn refused(
+        &self,
+        address: &Address,
+        response: Response,
+        refusal: &mut String,
+    ) -> Exchange {
+        let status = response.status();
+        let retry_after = retry_after::read(response.headers());
+        let body = body_of(response, ERROR_BYTES_MAX).await.unwrap_or_default();
         let text = self.clean(String::from_utf8_lossy(&body).into_owned());
         *refusal = format!("{}\n{text}", status.as_u16());
         let mut reason = match in_short(&text) {

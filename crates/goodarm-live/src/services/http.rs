@@ -21,7 +21,7 @@ use goodarm_data::candidates::Candidate;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_data::template::Template;
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{NOTHING, Reply, ServiceWarning, Usage, Verdict};
+use goodarm_record::reply::{NOTHING, Reply, Usage, Verdict};
 
 /// A server of one's own.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -198,10 +198,6 @@ impl Remote for Http {
 
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
         Box::pin(self.post(candidate, throttle))
-    }
-
-    fn warning(&self) -> Option<ServiceWarning> {
-        self.endpoint.warning()
     }
 }
 

@@ -77,7 +77,7 @@ impl Chat {
 
     /// What is to be said of the server, each thing once.
     pub(super) fn warning(&self) -> Option<ServiceWarning> {
-        self.endpoint.warning().or_else(|| self.disbelief.warning())
+        self.disbelief.warning()
     }
 
     /// The addresses, each with the model, for people.

@@ -13,7 +13,7 @@ use super::*;
 #[derive(Debug, PartialEq)]
 enum Made {
     Body(u16, String),
-    NoReply,
+    NoResponse,
     Cut,
     TooLong,
 }
@@ -43,21 +43,21 @@ async fn read_request(stream: &mut TcpStream) -> String {
     String::from_utf8(request).expect("a text")
 }
 
-fn plain(url: &Url) -> Plain {
-    Plain::new(url, HeaderMap::new(), Duration::from_secs(5)).expect("a way")
+fn transport(url: &Url) -> Transport {
+    Transport::new(url.clone(), HeaderMap::new(), Duration::from_secs(10)).expect("a client")
 }
 
 async fn made_of(response: &'static str) -> Made {
-    let answer = match plain(&serve(response).await).post(BODY).await {
-        Ok(answer) => answer,
-        Err(Unanswered::NoReply(_)) => return Made::NoReply,
-        Err(Unanswered::NotConnected(cause)) => panic!("it is there: {cause}"),
+    let response = match transport(&serve(response).await).post(BODY).await {
+        Ok(response) => response,
+        Err(SendError::NoResponse(_)) => return Made::NoResponse,
+        Err(SendError::NotConnected(cause)) => panic!("it listens: {cause}"),
     };
-    let status = answer.status().as_u16();
-    match answer.body(1000).await {
+    let status = response.status().as_u16();
+    match body_of(response, 1000).await {
         Ok(body) => Made::Body(status, String::from_utf8_lossy(&body).into_owned()),
-        Err(Cut::Broken(_)) => Made::Cut,
-        Err(Cut::TooLong) => Made::TooLong,
+        Err(BodyError::Broken(_)) => Made::Cut,
+        Err(BodyError::TooLong) => Made::TooLong,
     }
 }
 
@@ -80,8 +80,8 @@ async fn what_no_server_should_say_is_never_taken_for_a_whole_reply() {
 async fn nothing_without_end_is_read_to_its_end() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (endless, expected) in [
-        (format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(1 << 20)), Made::NoReply),
-        (format!("HTTP/1.1 200 OK\r\n{}", "x: y\r\n".repeat(10_000)), Made::NoReply),
+        (format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(1 << 20)), Made::NoResponse),
+        (format!("HTTP/1.1 200 OK\r\n{}", "x: y\r\n".repeat(10_000)), Made::NoResponse),
         (format!("{chunked}1;{}", "e".repeat(1 << 20)), Made::Cut),
         (format!("{chunked}0\r\n{}", "x: y\r\n".repeat(10_000)), Made::Cut),
         (format!("{chunked}{}", "1\r\nx\r\n".repeat(1001)), Made::TooLong),
@@ -100,9 +100,9 @@ async fn a_request_says_where_to_and_how_long_it_is() {
         let (mut stream, _) = listener.accept().await.expect("a connection");
         read_request(&mut stream).await
     });
-    assert!(plain(&url).post(BODY).await.is_err());
+    assert!(transport(&url).post(BODY).await.is_err());
     let expected = format!(
-        "POST /score?k=v HTTP/1.1\r\nhost: {address}\r\naccept: */*\r\nuser-agent: {USER_AGENT}\r\n\
+        "POST /score?k=v HTTP/1.1\r\naccept: */*\r\nuser-agent: {USER_AGENT}\r\nhost: {address}\r\n\
          content-length: 13\r\n\r\n{BODY}"
     );
     assert_eq!(server.await.expect("a request"), expected);
@@ -123,9 +123,9 @@ async fn a_refusal_in_the_middle_of_a_long_request_is_heard() {
     });
     let url = Url::parse(&url).expect("an address");
     let long = "x".repeat(32 << 20);
-    let answer = plain(&url).post(&long).await.ok().expect("an answer");
+    let answer = transport(&url).post(&long).await.ok().expect("an answer");
     assert_eq!(answer.status().as_u16(), 413);
-    assert_eq!(answer.body(1000).await.ok().as_deref(), Some(&b"too long"[..]));
+    assert_eq!(body_of(answer, 1000).await.ok().as_deref(), Some(&b"too long"[..]));
 }
 
 /// Some say that all is well before they have read everything, and then want to read it.
@@ -147,8 +147,8 @@ async fn a_success_in_the_middle_of_a_long_request_does_not_end_it() {
         stream.write_all(b"done").await.expect("a body");
     });
     let url = Url::parse(&url).expect("an address");
-    let answer = plain(&url).post(&long).await.ok().expect("an answer");
-    let body = tokio::time::timeout(Duration::from_secs(20), answer.body(1000)).await;
+    let answer = transport(&url).post(&long).await.ok().expect("an answer");
+    let body = tokio::time::timeout(Duration::from_secs(20), body_of(answer, 1000)).await;
     assert_eq!(body.expect("in time").ok().as_deref(), Some(&b"done"[..]));
 }
 
@@ -175,10 +175,10 @@ async fn a_connection_is_used_again_only_after_a_whole_exchange() {
                 });
             }
         });
-        let plain = plain(&Url::parse(&url).expect("an address"));
+        let transport = transport(&Url::parse(&url).expect("an address"));
         for _ in 0..3 {
-            let answer = plain.post(BODY).await.ok().expect("an answer");
-            assert!(answer.body(1000).await.is_ok());
+            let answer = transport.post(BODY).await.ok().expect("an answer");
+            assert!(body_of(answer, 1000).await.is_ok());
         }
         server.abort();
         connection_count.load(Ordering::SeqCst) == 1
@@ -198,7 +198,7 @@ async fn a_connection_that_was_closed_while_idle_is_replaced() {
     let address = listener.local_addr().expect("an address");
     // By name, which may stand for several addresses of which only one listens.
     let url = Url::parse(&format!("http://localhost:{}/", address.port())).expect("an address");
-    let plain = plain(&url);
+    let transport = transport(&url);
     for _ in 0..3 {
         let server = async {
             let (mut stream, _) = listener.accept().await.expect("a connection");
@@ -207,8 +207,8 @@ async fn a_connection_that_was_closed_while_idle_is_replaced() {
             stream
         };
         let call = async {
-            let answer = plain.post(BODY).await.ok().expect("an answer");
-            answer.body(1000).await.ok().expect("a body")
+            let answer = transport.post(BODY).await.ok().expect("an answer");
+            body_of(answer, 1000).await.ok().expect("a body")
         };
         let (stream, body) = tokio::join!(server, call);
         assert_eq!(body, b"hello");
@@ -240,13 +240,13 @@ async fn long_replies_wait_for_room() {
             });
         }
     });
-    let plain = std::sync::Arc::new(plain(&Url::parse(&url).expect("an address")));
-    let mut calls = tokio::task::JoinSet::new();
+    let transport = Arc::new(transport(&Url::parse(&url).expect("an address")));
+    let mut calls = JoinSet::new();
     for _ in 0..COUNT {
-        let plain = std::sync::Arc::clone(&plain);
+        let transport = Arc::clone(&transport);
         calls.spawn(async move {
-            let answer = plain.post(BODY).await.ok().expect("an answer");
-            answer.body(4 << 20).await.ok().expect("a body").len()
+            let answer = transport.post(BODY).await.ok().expect("an answer");
+            body_of(answer, 4 << 20).await.ok().expect("a body").len()
         });
     }
     while ROOM.available_permits() > 0 {
@@ -300,20 +300,23 @@ const RESPONSES: &[(&str, u16, &str)] = &[
 ];
 
 const WRONG_RESPONSES: &[(&str, Made)] = &[
-    ("", Made::NoReply),
-    ("hello", Made::NoReply),
-    ("HTTP/1.1", Made::NoReply),
-    ("HTTP/1.1 200 OK\r\nContent-Le", Made::NoReply),
-    ("HTTP/1.1 abc\r\n\r\n", Made::NoReply),
-    ("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nok", Made::NoReply),
-    ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok", Made::NoReply),
+    ("", Made::NoResponse),
+    ("hello", Made::NoResponse),
+    ("HTTP/1.1", Made::NoResponse),
+    ("HTTP/1.1 200 OK\r\nContent-Le", Made::NoResponse),
+    ("HTTP/1.1 abc\r\n\r\n", Made::NoResponse),
+    ("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nok", Made::NoResponse),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok", Made::NoResponse),
     ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", Made::Cut),
     ("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nhello", Made::TooLong),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", Made::Cut),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel", Made::Cut),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n\r\n\r\n", Made::Cut),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n;x\r\n\r\n", Made::Cut),
-    ("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", Made::NoReply),
+    (
+        "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        Made::NoResponse,
+    ),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n0\r\n\r\n", Made::Cut),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", Made::Cut),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\nhello", Made::Cut),
