@@ -5,7 +5,7 @@ use std::path::Path;
 use goodarm_core::{ArmId, AttributeId};
 use goodarm_data::answer::{ExtractName, Extractor, same};
 use goodarm_data::candidates::Candidates;
-use goodarm_live::service::{Answered, Local as _, Place, Reply, Verdict};
+use goodarm_live::service::{CallContext, Dispatch, Local as _, Reply, Verdict};
 use goodarm_live::services::check::{Check, CheckKeys, CheckName};
 
 use crate::halves;
@@ -48,8 +48,8 @@ pub(crate) fn validate(bytes: &[u8]) {
     let line = serde_json::json!({"id": "a", "answer": answer}).to_string();
     let candidates = Candidates::from_text(&line, "an answer", "id").expect("a candidate of ours");
     let place =
-        Place { candidates: &candidates, arm: ArmId(0), attribute: AttributeId(0), order: 0 };
-    let Answered::Now(Reply { verdict, .. }) = check.answer(place) else {
+        CallContext { candidates: &candidates, arm: ArmId(0), attribute: AttributeId(0), order: 0 };
+    let Dispatch::Now(Reply { verdict, .. }) = check.answer(place) else {
         panic!("it is checked here")
     };
     assert!(matches!(verdict, Verdict::Score(0.0 | 1.0)), "{verdict:?}");

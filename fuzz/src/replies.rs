@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use goodarm_core::ArmId;
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::service::Verdict;
+use goodarm_live::service::{CallContext, Dispatch, Verdict};
 use goodarm_live::throttle::{Limits, Throttle};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -35,9 +35,18 @@ pub(crate) fn receive(verifier: &str, bytes: &[u8]) {
                 patience: Duration::ZERO,
             });
             let reply = runtime.block_on(async {
-                let candidate = job.candidates.get(ArmId(0));
+                let call = CallContext {
+                    candidates: &job.candidates,
+                    arm: ArmId(0),
+                    attribute: verifier.lead,
+                    order: 0,
+                };
+                let candidate = call.candidate();
+                let Some(Dispatch::Later(task)) = verifier.service.dispatch(call) else {
+                    panic!("it asks a server")
+                };
                 tokio::select! {
-                    reply = verifier.service.call(&candidate, None, &throttle) => reply,
+                    reply = verifier.service.call(&candidate, task, &throttle) => reply,
                     error = serve(listener, bytes, &throttle) => panic!("{error:?}"),
                 }
             });

@@ -13,7 +13,7 @@ use std::time::Instant;
 use goodarm_core::{Ask, Options, Outcome, Session, policy};
 use goodarm_live::job::Job;
 use goodarm_live::run::Run;
-use goodarm_live::service::{Answered, Place, Verdict};
+use goodarm_live::service::{CallContext, Dispatch, Verdict};
 
 use crate::field::{Field, drive, say};
 
@@ -81,8 +81,8 @@ fn bare_session(job: &Job) -> f64 {
         let tally = session.books().tally(arm, attribute);
         let order = tally.dispatched_count - 1;
         let candidates = &job.candidates;
-        let place = Place { candidates, arm, attribute, order };
-        let Some(Answered::Now(reply)) = verifier.service.answer(place) else {
+        let context = CallContext { candidates, arm, attribute, order };
+        let Some(Dispatch::Now(reply)) = verifier.service.dispatch(context) else {
             panic!("it answers here")
         };
         let Verdict::Score(score) = reply.verdict else { panic!("no failure is recorded") };

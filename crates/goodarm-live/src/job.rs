@@ -33,7 +33,7 @@ pub use self::schema::schema;
 use crate::pricing::{Pricing, Tariff};
 use crate::secrets::{Redactor, Secrets};
 use crate::service::{
-    AnswerReply, Answered, Place, Reply, Service, ServiceWarning, Usage, Verdict, Work,
+    AnswerReply, CallContext, CallTask, Dispatch, Reply, Service, ServiceWarning, Usage, Verdict,
 };
 use crate::services::Kinds;
 use crate::throttle::{Limits, Throttle};
@@ -89,21 +89,21 @@ impl JobService {
         throttle.without(self.redactor.clone())
     }
 
-    /// One call to others, or the work of one that takes long here, without secrets in what comes back.
+    /// Makes a call that was dispatched. The reply has no secrets.
     pub(crate) async fn call(
         &self,
         subject: &Candidate,
-        work: Option<Work>,
+        task: CallTask,
         throttle: &Throttle,
     ) -> Reply {
-        self.cleaned(self.service.call(subject, work, throttle).await)
+        self.cleaned(self.service.call(subject, task, throttle).await)
     }
 
-    /// What this process says itself; `None` if it does not evaluate the service.
-    pub(crate) fn answer(&self, place: Place<'_>) -> Option<Answered> {
-        Some(match self.service.answer(place)? {
-            Answered::Now(reply) => Answered::Now(self.cleaned(reply)),
-            later @ Answered::Later(_) => later,
+    /// Dispatches a call; `None` if people answer it later.
+    pub(crate) fn dispatch(&self, call: CallContext<'_>) -> Option<Dispatch> {
+        Some(match self.service.dispatch(call)? {
+            Dispatch::Now(reply) => Dispatch::Now(self.cleaned(reply)),
+            later @ Dispatch::Later(_) => later,
         })
     }
 

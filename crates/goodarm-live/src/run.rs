@@ -16,7 +16,6 @@ mod settle;
 #[cfg(test)]
 mod simulation;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,7 +40,6 @@ use crate::run::disk::{Disk, Files, StorageFactory, SyncedStorage};
 use crate::run::health::Health;
 pub(crate) use crate::run::outcome::{of_answer, outcome};
 use crate::run::people::HumanCalls;
-use crate::service::Work;
 
 /// A run that can be driven.
 pub struct Run {
@@ -52,8 +50,6 @@ pub struct Run {
     subjects: Subjects,
     disk: Disk,
     engine: Engine,
-    /// Of our own calls that take long and are not started yet.
-    works: BTreeMap<Ticket, Work>,
     health: Health,
     people: HumanCalls,
     news: PendingNotices,
@@ -138,7 +134,6 @@ impl Run {
         Ok(Self {
             news: PendingNotices::new(account.services().len(), session.certified().len()),
             people: HumanCalls::new(&job, ticket_next),
-            works: BTreeMap::new(),
             subjects: subjects.expect("a run has its answers"),
             health,
             job,

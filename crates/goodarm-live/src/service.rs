@@ -174,7 +174,7 @@ fn unread(reply: &Reply) -> Option<&str> {
 /// How a service is reached.
 pub enum Reach {
     /// Another process, or a server: each call is a fresh run of it.
-    Remote(Box<dyn Remote>),
+    Remote(Arc<dyn Remote>),
     /// This process evaluates it, and says the same again for the same place: a call that was lost can
     /// be made again.
     Local(Box<dyn Local>),
@@ -218,16 +218,24 @@ pub trait Local: Send + Sync {
     /// Where its answers come from, for people.
     fn preview(&self) -> String;
 
-    /// What it says to a call.
-    fn answer(&self, place: Place<'_>) -> Answered;
+    /// Answers a call.
+    fn answer(&self, call: CallContext<'_>) -> Dispatch;
 }
 
-/// What a local service says to a call.
-pub enum Answered {
-    /// A reply that took about a millisecond: the run waits for it.
+/// What becomes of a call that is dispatched to a machine.
+pub enum Dispatch {
+    /// This process has evaluated it, in about a millisecond.
     Now(Reply),
-    /// What would take longer, for another thread.
-    Later(Work),
+    /// It has to be made.
+    Later(CallTask),
+}
+
+/// A call that takes longer than a moment.
+pub enum CallTask {
+    /// Work of this process, for another thread.
+    Local(Work),
+    /// A request to others.
+    Remote(Arc<dyn Remote>),
 }
 
 /// Evaluates a candidate, however long that takes.
@@ -235,7 +243,7 @@ pub type Work = Arc<dyn Fn(&Candidate) -> Reply + Send + Sync>;
 
 /// Which call it is: the `order`-th one, counted from 0, of a service on a candidate.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct CallContext<'a> {
     /// All candidates.
     pub candidates: &'a Candidates,
     /// Which of them.
@@ -246,7 +254,7 @@ pub struct Place<'a> {
     pub order: u64,
 }
 
-impl Place<'_> {
+impl CallContext<'_> {
     /// The candidate.
     pub fn candidate(&self) -> Candidate {
         self.candidates.get(self.arm)
@@ -289,7 +297,7 @@ impl<R: Remote + 'static> From<R> for Service {
 impl Service {
     /// A service that somebody else runs.
     pub fn remote(manifest: Manifest, remote: impl Remote + 'static) -> Self {
-        Self { manifest, reach: Reach::Remote(Box::new(remote)) }
+        Self { manifest, reach: Reach::Remote(Arc::new(remote)) }
     }
 
     /// A service that this process evaluates.
@@ -360,13 +368,16 @@ impl Service {
         Extent { input_tokens: extent.input_tokens.max(most), ..extent }
     }
 
-    /// What this process says to a call; `None` if it does not evaluate the service.
-    pub fn answer(&self, place: Place<'_>) -> Option<Answered> {
-        let Reach::Local(local) = &self.reach else { return None };
-        Some(match local.answer(place) {
-            Answered::Now(reply) => Answered::Now(self.read(reply)),
-            later @ Answered::Later(_) => later,
-        })
+    /// Dispatches a call; `None` if people answer it later.
+    pub fn dispatch(&self, call: CallContext<'_>) -> Option<Dispatch> {
+        match &self.reach {
+            Reach::Remote(remote) => Some(Dispatch::Later(CallTask::Remote(Arc::clone(remote)))),
+            Reach::Local(local) => Some(match local.answer(call) {
+                Dispatch::Now(reply) => Dispatch::Now(self.read(reply)),
+                later @ Dispatch::Later(_) => later,
+            }),
+            Reach::Deferred(_) => None,
+        }
     }
 
     /// What somebody's words mean; `None` if nobody is asked.
@@ -376,23 +387,11 @@ impl Service {
         Some(self.read(Reply { verdict, usage: Usage::default(), text }).verdict)
     }
 
-    /// Makes a call to a remote service, or does the work of one that takes long here.
-    ///
-    /// # Panics
-    ///
-    /// If there is neither: a local service has its [`Self::answer`], and people answer later.
-    pub async fn call(
-        &self,
-        subject: &Candidate,
-        work: Option<Work>,
-        throttle: &Throttle,
-    ) -> Reply {
-        let reply = match (work, &self.reach) {
-            (Some(work), _) => evaluated(work, subject, throttle).await,
-            (None, Reach::Remote(remote)) => remote.call(subject, throttle).await,
-            (None, Reach::Local(_) | Reach::Deferred(_)) => {
-                unreachable!("it is neither remote nor has it work to do")
-            }
+    /// Makes a call that was dispatched.
+    pub async fn call(&self, subject: &Candidate, task: CallTask, throttle: &Throttle) -> Reply {
+        let reply = match task {
+            CallTask::Local(work) => evaluated(work, subject, throttle).await,
+            CallTask::Remote(remote) => remote.call(subject, throttle).await,
         };
         match &self.manifest.final_answers {
             Some(finals) if !finals.is_quick_for(&reply) => {

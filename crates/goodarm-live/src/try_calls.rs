@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use crate::engine;
 use crate::job::Job;
 use crate::run::{of_answer, outcome};
-use crate::service::{Answered, Place, Reach, Reply};
+use crate::service::{CallContext, Dispatch, Reply};
 use crate::throttle::{Limits, Throttle};
 use crate::transcript::{Exchange, Transcript};
 
@@ -198,12 +198,11 @@ async fn one(
     let verifier = job.service(service);
     let candidate = subjects.get(arm);
     let attribute = verifier.lead;
-    let call = Place { candidates: subjects, arm, attribute, order: 0 };
-    let reply = match (verifier.answer(call), &verifier.service.reach) {
-        (Some(Answered::Now(reply)), _) => reply,
-        (Some(Answered::Later(work)), _) => verifier.call(&candidate, Some(work), throttle).await,
-        (None, Reach::Deferred(_)) => Reply::failed(CountedFailure::GivenUp, NOT_ASKED),
-        (None, _) => verifier.call(&candidate, None, throttle).await,
+    let call = CallContext { candidates: subjects, arm, attribute, order: 0 };
+    let reply = match verifier.dispatch(call) {
+        Some(Dispatch::Now(reply)) => reply,
+        Some(Dispatch::Later(task)) => verifier.call(&candidate, task, throttle).await,
+        None => Reply::failed(CountedFailure::GivenUp, NOT_ASKED),
     };
     let Reply { verdict, usage, text } = reply;
     let members = job.problem.members(attribute).iter();

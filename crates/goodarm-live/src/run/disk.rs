@@ -22,6 +22,8 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
+use crate::service::CallTask;
+
 pub(super) struct Disk {
     journal: Journal<Box<dyn SyncedStorage>>,
     /// Each asks for one sync.
@@ -30,7 +32,7 @@ pub(super) struct Disk {
     gathered: Batch,
     on_the_way: Option<Batch>,
     /// Calls whose intents are durable.
-    ready: VecDeque<Call>,
+    ready: VecDeque<(Call, CallTask)>,
     sent_at: Instant,
     pace: Pace,
 }
@@ -102,7 +104,7 @@ impl SyncedStorage for FileStorage {
 #[derive(Default)]
 struct Batch {
     /// To be started once their intents are durable.
-    calls: Vec<Call>,
+    calls: Vec<(Call, CallTask)>,
     /// Whether someone waits for it: it holds the intent of a call that others make, or an outcome
     /// that they cannot give again.
     is_awaited: bool,
@@ -140,9 +142,9 @@ impl Disk {
     }
 
     /// Takes down the intent of a call that others will make, and keeps the call until it is durable.
-    pub(super) fn append_intent(&mut self, record: &Record<'_>, call: Call) {
+    pub(super) fn append_intent(&mut self, record: &Record<'_>, call: Call, task: CallTask) {
         self.append_awaited(record);
-        self.gathered.calls.push(call);
+        self.gathered.calls.push((call, task));
     }
 
     /// Takes down what somebody waits for, such as the intent of a call that waits for people, who hear of it
@@ -164,7 +166,7 @@ impl Disk {
     }
 
     /// A call that can start.
-    pub(super) fn next_ready(&mut self) -> Option<Call> {
+    pub(super) fn next_ready(&mut self) -> Option<(Call, CallTask)> {
         self.ready.pop_front()
     }
 
@@ -234,8 +236,8 @@ impl Disk {
     }
 
     /// Gives up all calls that were not started.
-    pub(super) fn take_back(&mut self) -> Vec<Call> {
-        let mut calls: Vec<Call> = self.ready.drain(..).collect();
+    pub(super) fn take_back(&mut self) -> Vec<(Call, CallTask)> {
+        let mut calls: Vec<_> = self.ready.drain(..).collect();
         if let Some(batch) = &mut self.on_the_way {
             calls.append(&mut batch.calls);
         }

@@ -18,7 +18,7 @@ use crate::engine;
 use crate::run::announce::Announcer;
 use crate::run::settle::Origin;
 use crate::run::{Run, place_of};
-use crate::service::{Answered, Place, Reply};
+use crate::service::{CallContext, Dispatch, Reply};
 
 impl Run {
     /// Makes calls until there is nothing more to do, or someone says stop. It blocks and has a
@@ -147,11 +147,10 @@ impl Run {
         let in_flight_count = self.machines_in_flight();
         let started_count = in_flight_count.saturating_sub(self.disk.kept_count());
         for _ in started_count..self.engine.concurrency() {
-            let Some(call) = self.disk.next_ready() else { break };
+            let Some((call, task)) = self.disk.next_ready() else { break };
             let target = call.target;
             let job = Arc::clone(&self.job);
             let service = job.problem.service(target);
-            let work = self.works.remove(&call.ticket);
             // One of the job's is looked up when its turn has come: many calls may wait.
             let made = match (target, self.subjects.place(target)) {
                 (Target::Arm(..), (_, arm)) if arm.index() < job.candidates.len() => None,
@@ -162,15 +161,14 @@ impl Run {
                 let throttle = throttle.on_answer(place);
                 throttle.begin().await;
                 let subject = made.unwrap_or_else(|| job.candidates.get(place));
-                job.service(service).call(&subject, work, &throttle).await
+                job.service(service).call(&subject, task, &throttle).await
             });
         }
     }
 
     /// Calls that were not started yet are not made now, and not lost should the process die.
     fn take_back(&mut self) {
-        for call in self.disk.take_back() {
-            self.works.remove(&call.ticket);
+        for (call, _) in self.disk.take_back() {
             let unmade = Reply::void(VoidFailure::NotConnected);
             self.settle(call, unmade, Origin::Unstarted);
         }
@@ -205,19 +203,16 @@ impl Run {
             };
             self.news.working_on = Some(call.target);
             let intent = Record::from(Event::from(call));
-            if self.people.are_asked(self.job.problem.service(call.target)) {
-                self.disk.append_awaited(&intent);
-                self.ask_people(call);
-                calls_left -= 1;
-                continue;
-            }
-            let reply = match self.own_answer(call.target) {
-                Some(Answered::Now(reply)) => reply,
-                others => {
-                    if let Some(Answered::Later(work)) = others {
-                        self.works.insert(call.ticket, work);
-                    }
-                    self.disk.append_intent(&intent, call);
+            let reply = match self.dispatch(call.target) {
+                Some(Dispatch::Now(reply)) => reply,
+                Some(Dispatch::Later(task)) => {
+                    self.disk.append_intent(&intent, call, task);
+                    calls_left -= 1;
+                    continue;
+                }
+                None => {
+                    self.disk.append_awaited(&intent);
+                    self.ask_people(call);
                     calls_left -= 1;
                     continue;
                 }
@@ -279,13 +274,9 @@ impl Run {
         }
     }
 
-    /// What a service says that this process evaluates itself; `None` if others do.
-    pub(super) fn own_answer(&self, target: Target) -> Option<Answered> {
+    /// Dispatches a call that is in the books; `None` if people answer it later.
+    pub(super) fn dispatch(&self, target: Target) -> Option<Dispatch> {
         let service = self.job.problem.service(target);
-        let called = self.job.service(service);
-        if !called.service.is_local() {
-            return None;
-        }
         let books = self.session.books();
         let dispatched_count = match target {
             Target::Arm(arm, attribute) => books.tally(arm, attribute).dispatched_count,
@@ -297,7 +288,7 @@ impl Run {
             }
         };
         let (candidates, arm) = self.subjects.place(target);
-        called.answer(Place {
+        self.job.service(service).dispatch(CallContext {
             candidates,
             arm,
             attribute: AttributeId(books.problem().stream_number(service)),

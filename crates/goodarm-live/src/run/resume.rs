@@ -25,7 +25,7 @@ use crate::job::Job;
 use crate::run::disk::{Files, StorageFactory, SyncedStorage};
 use crate::run::settle::Origin;
 use crate::run::{Run, keep_inputs, opening, place_of};
-use crate::service::Answered;
+use crate::service::Dispatch;
 
 /// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
 pub(super) fn is_unborn(path: &Path) -> bool {
@@ -270,7 +270,7 @@ impl Run {
                 self.ask_people(Call::again(ticket, target, ceiling));
                 continue;
             }
-            if let Some(Answered::Now(reply)) = self.own_answer(target) {
+            if let Some(Dispatch::Now(reply)) = self.dispatch(target) {
                 self.settle(Call::again(ticket, target, ceiling), reply, Origin::Own);
                 continue;
             }

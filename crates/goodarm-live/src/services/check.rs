@@ -26,7 +26,9 @@ use self::schema::{Schema, text_bytes};
 use super::kind::problems_of;
 use super::{KindKeys, Setting};
 use crate::pricing::Pricing;
-use crate::service::{Answered, DefaultPrice, Local, Manifest, Place, Service, Work};
+use crate::service::{
+    CallContext, CallTask, DefaultPrice, Dispatch, Local, Manifest, Service, Work,
+};
 
 /// A check that this program makes itself: exact, and next to free.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -183,10 +185,10 @@ impl Local for Check {
         "checked here, once for each candidate".into()
     }
 
-    fn answer(&self, place: Place<'_>) -> Answered {
-        match self.check_at_once(&place.candidate()) {
-            Some(reply) => Answered::Now(reply),
-            None => Answered::Later(self.work()),
+    fn answer(&self, call: CallContext<'_>) -> Dispatch {
+        match self.check_at_once(&call.candidate()) {
+            Some(reply) => Dispatch::Now(reply),
+            None => Dispatch::Later(CallTask::Local(self.work())),
         }
     }
 }

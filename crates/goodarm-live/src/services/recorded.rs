@@ -11,7 +11,7 @@ use goodarm_record::job_file::Scores;
 use goodarm_record::reply::{MeanOver, Reply, Usage, Verdict};
 
 use crate::pricing::{Meter, Pricing};
-use crate::service::{Answered, DefaultPrice, DrawsFrom, Local, Manifest, Place, Service};
+use crate::service::{CallContext, DefaultPrice, Dispatch, DrawsFrom, Local, Manifest, Service};
 
 /// What a recorded call brought.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,8 +111,8 @@ impl Local for Recorded {
         format!("recorded {}", self.what())
     }
 
-    fn answer(&self, place: Place<'_>) -> Answered {
-        let Place { arm, attribute, order, .. } = place;
+    fn answer(&self, call: CallContext<'_>) -> Dispatch {
+        let CallContext { arm, attribute, order, .. } = call;
         let calls = &self.calls[self.starts[arm.index()]..self.starts[arm.index() + 1]];
         let size = calls.len() as u64;
         let index = match self.manner.draws {
@@ -123,7 +123,7 @@ impl Local for Recorded {
             usize::try_from(index).ok().and_then(|index| calls.get(index))
         else {
             let used = format!("all {size} recorded {} are used", self.what());
-            return Answered::Now(Reply::exhausted(used));
+            return Dispatch::Now(Reply::exhausted(used));
         };
         let reply = match said {
             Said::Score(score) => Reply::score(*score),
@@ -135,7 +135,7 @@ impl Local for Recorded {
             },
         };
         let usage = Usage { cost: Some(*cost), ..Usage::default() };
-        Answered::Now(Reply { usage, ..reply })
+        Dispatch::Now(Reply { usage, ..reply })
     }
 }
 

@@ -1,11 +1,12 @@
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use goodarm_core::{
     ArmId, AttributeId, Cost, CountedFailure, Failure, Label, Outcome, Target, Ticket, VoidFailure,
 };
 use goodarm_record::journal::{Header, OpenedJournal, open};
+use goodarm_record::reply::Reply;
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -79,7 +80,8 @@ impl Slow {
 
     fn ask(&mut self, ticket: u64) {
         let pull = pull(ticket);
-        self.disk.append_intent(&Event::from(pull).into(), pull);
+        let task = CallTask::Local(Arc::new(|_| Reply::score(1.0)));
+        self.disk.append_intent(&Event::from(pull).into(), pull, task);
     }
 
     /// Lets the sync that is under way end, and the disk hear of it.
@@ -89,7 +91,7 @@ impl Slow {
     }
 
     fn ready(&mut self) -> Vec<u64> {
-        std::iter::from_fn(|| self.disk.next_ready()).map(|pull| pull.ticket.0).collect()
+        std::iter::from_fn(|| self.disk.next_ready()).map(|(pull, _)| pull.ticket.0).collect()
     }
 
     /// How many intents a reader finds.
@@ -177,7 +179,7 @@ async fn all_that_was_kept_can_be_taken_back() {
         }
     }
     assert_eq!(slow.disk.kept_count(), 3);
-    let back: Vec<u64> = slow.disk.take_back().iter().map(|pull| pull.ticket.0).collect();
+    let back: Vec<u64> = slow.disk.take_back().iter().map(|(pull, _)| pull.ticket.0).collect();
     assert_eq!(back, [0, 1, 2], "durable, under way, and not written");
     slow.sync(Ok(())).await.expect("durable");
     assert_eq!(slow.ready(), NONE, "none of them starts");

@@ -24,7 +24,7 @@ use crate::job::{Job, JobSettings, JobSpec, QuestionSpec, ServiceSpec};
 use crate::pricing::{Meter, Pricing};
 use crate::service::attempt::{Attempt, attempts};
 use crate::service::{
-    Answered, Called, Deferred, FinalAnswers, Local, Manifest, Place, Remote, Reply, Service,
+    CallContext, Called, Deferred, Dispatch, FinalAnswers, Local, Manifest, Remote, Reply, Service,
     Usage, Verdict,
 };
 use crate::throttle::Throttle;
@@ -387,9 +387,9 @@ impl Local for SimVerifier {
         String::new()
     }
 
-    fn answer(&self, place: Place<'_>) -> Answered {
-        let mean = self.world.plan.mean(arm_of(&place.candidate()), self.index);
-        Answered::Now(Reply::score(mean))
+    fn answer(&self, call: CallContext<'_>) -> Dispatch {
+        let mean = self.world.plan.mean(arm_of(&call.candidate()), self.index);
+        Dispatch::Now(Reply::score(mean))
     }
 }
 
