@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use goodarm_core::{ArmId, Cost};
+use goodarm_core::Cost;
 use serde::Serialize;
 
 use crate::history::SettledCall;
 use crate::view::questions::AnsweredQuestion;
-use crate::view::{LoanView, Overview, PairView};
+use crate::view::{AnswerView, Overview};
 
 /// Takes notice of what happens in a run.
 pub trait Observer: Send {
@@ -39,20 +39,14 @@ pub enum Notice<'a> {
     },
     /// An answer is certified.
     Certified {
-        /// Which.
-        arm: ArmId,
-        /// Its name.
+        /// The answer with its evidence; its rank is how many are certified now.
+        answer: &'a AnswerView,
+        /// Its id.
         id: &'a str,
         /// Its object, if it was made during the run: the job does not have it.
         made: Option<&'a str>,
-        /// How many are certified now.
-        count: usize,
         /// What was spent by then.
         spent: Cost,
-        /// What each verifier has said.
-        evidence: &'a [PairView],
-        /// What it was lent of δ, where shares of it are lent.
-        loan: Option<LoanView>,
         /// The question that it answers, if there are questions.
         answers: Option<AnsweredQuestion>,
     },

@@ -9,9 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use goodarm_core::{ArmId, ArmStatus, AttributeId, Books};
+use goodarm_core::{ArmId, ArmStatus, Books};
 use goodarm_data::candidates::{Candidates, KEY};
-use serde::Serialize;
 
 use crate::account::Account;
 use crate::folder::Folder;
@@ -20,7 +19,7 @@ use crate::questions::RunQuestions;
 use crate::replay::{JournalError, Replay};
 use crate::terms::RunTerms;
 use crate::view::questions::QuestionOutcome;
-use crate::view::{EndingFacts, EndingView, LoanView, Overview, PairView, ranks};
+use crate::view::{AnswerView, EndingFacts, EndingView, Overview, VerifierView};
 
 /// Why outputs cannot be written. The journal is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -37,38 +36,6 @@ pub enum OutputError {
     /// The journal.
     #[error(transparent)]
     Replay(#[from] JournalError),
-}
-
-/// What is known about one candidate: the value of the key `goodarm` of each line.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding<'a> {
-    /// certified, rejected or undecided.
-    pub status: &'static str,
-    /// Its number, counted from 0.
-    pub arm: u32,
-    /// Which certificate it is, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rank: Option<usize>,
-    /// How it stands with δ, where shares of it are lent.
-    #[serde(flatten)]
-    pub loan: Option<LoanView>,
-    /// What each verifier has said.
-    pub evidence: Vec<PairFinding<'a>>,
-}
-
-/// What one verifier has said about one candidate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PairFinding<'a> {
-    /// The verifier's name.
-    pub verifier: &'a str,
-    /// The mean score that is asked for.
-    pub threshold: f64,
-    /// What a certificate says of majorities that single calls imply.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub claims: Vec<String>,
-    /// What it has said.
-    #[serde(flatten)]
-    pub pair: PairView,
 }
 
 /// What a run's files are made from, beside its journal.
@@ -91,19 +58,19 @@ pub struct RunState<'a> {
 /// Writes all files of the folder but the journal, the candidates and the summary, which it returns. The run
 /// has ended: after an error nobody knows how much of its journal is durable, and a summary must not have
 /// seen more.
-pub fn write(standing: &RunState<'_>, ending: EndingFacts) -> Result<Overview, OutputError> {
-    let &RunState { folder, terms, books, account, candidates, .. } = standing;
-    let replay = write_calls(standing)?;
-    write_findings(standing)?;
-    if let Some(questions) = standing.questions {
+pub fn write(state: &RunState<'_>, ending: EndingFacts) -> Result<Overview, OutputError> {
+    let &RunState { folder, terms, books, account, candidates, .. } = state;
+    let replay = write_calls(state)?;
+    let mut overview = Overview::in_full(terms, books, account);
+    write_findings(state, &overview.verifiers)?;
+    if let Some(questions) = state.questions {
         replace(&folder.answers(), |file| {
             outcomes(books, questions, candidates).try_for_each(|line| writeln!(file, "{line}"))
         })?;
     }
-    let mut overview = Overview::in_full(terms, books, account);
     overview.set_span(replay.history.span_millis(), account);
     overview.journal = Some(replay.mark()?);
-    overview.ending = Some(EndingView::new(ending, standing.questions.is_some()));
+    overview.ending = Some(EndingView::new(ending, state.questions.is_some()));
     Ok(overview)
 }
 
@@ -118,8 +85,8 @@ pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
 }
 
 /// Writes every call; returns the journal of them, at its end.
-fn write_calls(standing: &RunState<'_>) -> Result<Replay<()>, OutputError> {
-    let &RunState { folder, candidates, questions, .. } = standing;
+fn write_calls(state: &RunState<'_>) -> Result<Replay<()>, OutputError> {
+    let &RunState { folder, candidates, questions, .. } = state;
     let mut replay = Replay::open(&folder.journal())?;
     let terms = replay.history.terms.clone();
     let mut failure = None;
@@ -148,25 +115,21 @@ fn write_calls(standing: &RunState<'_>) -> Result<Replay<()>, OutputError> {
     Ok(replay)
 }
 
-fn write_findings(standing: &RunState<'_>) -> Result<(), OutputError> {
-    let &RunState { folder, terms, books, account, candidates, .. } = standing;
-    let ranks = ranks(books);
+fn write_findings(state: &RunState<'_>, verifiers: &[VerifierView]) -> Result<(), OutputError> {
+    let &RunState { folder, books, account, candidates, .. } = state;
     for (path, status) in folder.findings() {
         replace(&path, |file| {
-            let mut write = |arm: ArmId| -> io::Result<()> {
-                let finding = finding(books, account, terms, arm, ranks[arm.index()]);
-                let finding = serde_json::to_string(&finding)?;
+            let mut write = |arm: ArmId, rank: Option<usize>| -> io::Result<()> {
+                let answer = AnswerView::new(books, account, arm, rank);
+                let finding = serde_json::to_string(&answer.finding(verifiers))?;
                 writeln!(file, "{}", with_finding(candidates.json(arm), &finding))
             };
-            match status {
-                // In the order of their certificates.
-                ArmStatus::Certified => books.certified().iter().try_for_each(|&arm| write(arm)),
-                _ => books
-                    .problem()
-                    .arms()
-                    .filter(|&arm| books.status(arm) == status)
-                    .try_for_each(write),
+            if status == ArmStatus::Certified {
+                let mut certified = books.certified().iter().zip(1..);
+                return certified.try_for_each(|(&arm, rank)| write(arm, Some(rank)));
             }
+            let mut arms = books.problem().arms().filter(|&arm| books.status(arm) == status);
+            arms.try_for_each(|arm| write(arm, None))
         })?;
     }
     Ok(())
@@ -184,30 +147,6 @@ pub(crate) fn outcomes<'a>(
         let outcome = serde_json::to_string(&outcome).expect("plain data with text keys");
         with_finding(questions.list.json(ArmId(question.0)), &outcome)
     })
-}
-
-/// What is known about one candidate.
-pub fn finding<'a>(
-    books: &'a Books,
-    account: &Account,
-    terms: &RunTerms,
-    arm: ArmId,
-    rank: Option<usize>,
-) -> Finding<'a> {
-    let problem = books.problem();
-    let pair = |attribute: AttributeId| PairFinding {
-        verifier: problem.attribute(attribute).name(),
-        threshold: problem.attribute(attribute).threshold(),
-        claims: terms.claims(attribute.index()),
-        pair: PairView::new(books, account, arm, attribute),
-    };
-    Finding {
-        status: books.status(arm).name(),
-        arm: arm.0,
-        rank,
-        loan: LoanView::new(books, arm),
-        evidence: problem.attributes().map(pair).collect(),
-    }
 }
 
 /// Writes the candidates of a run into its folder, as they are when it begins or is taken up, or the

@@ -1,6 +1,7 @@
 //! A run as it stands, in numbers: what the summary, the report, the live page, texts and JSON say.
 //! All of them are made from this one view.
 
+mod answer;
 pub(crate) mod claim;
 mod ending;
 mod implied;
@@ -12,7 +13,7 @@ pub mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Failure, Remainder, Share};
+use goodarm_core::{ArmStatus, AttributeId, Books, Cost, Failure, Remainder};
 use serde::{Serialize, Serializer};
 
 use crate::account::{Account, ServiceTotals};
@@ -21,6 +22,7 @@ use crate::journal::Mark;
 use crate::journal::VERSION;
 use crate::reply::MeanOver;
 use crate::terms::RunTerms;
+pub use crate::view::answer::{AnswerView, Finding, LoanView, PairView};
 pub use crate::view::claim::{ClaimView, LabellerView};
 pub use crate::view::ending::{DoneReason, EarlyReason, EndingFacts, EndingView};
 pub use crate::view::implied::ImpliedView;
@@ -237,55 +239,6 @@ pub struct VerifierView {
     pub noise: Option<Noise>,
 }
 
-/// What one verifier has said about one answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PairView {
-    /// Scores that came back, failed calls that count among them.
-    pub calls: u64,
-    /// Their mean; none if the verifier has never given a score to anyone.
-    pub mean: Option<f64>,
-    /// The evidence that the mean is above the threshold: ln E; none if an exact verifier has spoken.
-    pub evidence: Option<f64>,
-    /// What it must reach; none for an exact verifier, and while the answer has no share of δ.
-    pub needed: Option<f64>,
-    /// Whether it has.
-    pub met: bool,
-    /// Whether a call that is not among `calls` has ended what the verifier can say.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub blocked: bool,
-    /// What that cost.
-    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
-    pub spent: Cost,
-}
-
-/// How an answer stands with δ, where shares of it are lent. Only scores of noisy verifiers are
-/// counted here: what an exact one says always counts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LoanView {
-    /// The part of δ that it was lent; none as long as it has no share.
-    pub share: Option<f64>,
-    /// Scores of calls from before, which prove nothing.
-    pub looks: u64,
-    /// Scores of calls since, which may.
-    pub counted: u64,
-}
-
-impl LoanView {
-    /// How an answer stands; none where δ is not lent.
-    pub fn new(books: &Books, arm: ArmId) -> Option<Self> {
-        books.pool()?;
-        let problem = books.problem();
-        let share = books.share(arm).map(Share::fraction);
-        let (mut looks, mut counted) = (0, 0);
-        for attribute in problem.attributes().filter(|it| !problem.attribute(*it).is_exact()) {
-            let before = books.look_count(arm, attribute);
-            looks += before;
-            counted += books.tally(arm, attribute).returned_count - before;
-        }
-        Some(Self { share, looks, counted })
-    }
-}
-
 impl Overview {
     /// What is cheap to know while a run goes on.
     pub fn new(terms: &RunTerms, books: &Books, account: &Account) -> Self {
@@ -433,34 +386,6 @@ fn verifier(
         latency_p95: paid.and_then(|paid| paid.latency_quantile(0.95)),
         noise: None,
     }
-}
-
-impl PairView {
-    /// What a verifier has said about an answer.
-    pub fn new(books: &Books, account: &Account, arm: ArmId, attribute: AttributeId) -> Self {
-        let has_scored = account.attribute(attribute).score_count() > 0;
-        let tally = books.tally(arm, attribute);
-        let finite = |number: f64| number.is_finite().then_some(number);
-        let is_exact = books.problem().attribute(attribute).is_exact();
-        Self {
-            calls: tally.returned_count,
-            mean: (has_scored && tally.returned_count > 0).then(|| tally.mean()),
-            evidence: finite(books.evidence(arm, attribute)),
-            needed: (!is_exact).then(|| books.level(arm, attribute)).and_then(finite),
-            met: books.is_resolved(arm, attribute),
-            blocked: books.is_blocked(arm, attribute),
-            spent: tally.spent,
-        }
-    }
-}
-
-/// The place of each arm among the certificates, counted from 1.
-pub fn ranks(books: &Books) -> Vec<Option<usize>> {
-    let mut ranks = vec![None; books.problem().arm_count()];
-    for (arm, rank) in books.certified().iter().zip(1..) {
-        ranks[arm.index()] = Some(rank);
-    }
-    ranks
 }
 
 /// What a certified mean score is the mean over. An exact verifier has but one score.

@@ -9,7 +9,8 @@ use goodarm_core::{ArmId, ArmStatus};
 use goodarm_data::candidates::{Candidate, Candidates, KEY};
 use goodarm_data::table::Table;
 use goodarm_record::outputs::flat::{self, FlatRow};
-use goodarm_record::outputs::{Finding, OutputError, PairFinding, replace};
+use goodarm_record::outputs::{OutputError, replace};
+use goodarm_record::view::{AnswerView, VerifierView};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -93,16 +94,17 @@ impl Report {
         let path = request.out.map_or_else(beside, Path::to_owned);
         match request.format {
             ExportFormat::Csv => {
-                replace(&path, |file| file.write_all(flat::table(&rows).csv().as_bytes()))?;
+                replace(&path, |file| file.write_all(self.flat(&rows).csv().as_bytes()))?;
             }
-            ExportFormat::Parquet => replace(&path, |file| flat::table(&rows).write_parquet(file))?,
+            ExportFormat::Parquet => replace(&path, |file| self.flat(&rows).write_parquet(file))?,
             ExportFormat::HuggingFace => self.write_dataset(&path, &rows)?,
             ExportFormat::Inspect => {
                 let (question, answer) =
                     request.fields.as_ref().ok_or(ExportError::NoField("answer"))?;
+                let verifiers = &self.data.overview.verifiers;
+                let sample = |row| sample(row, verifiers, [question, answer]);
                 replace(&path, |file| {
-                    rows.iter()
-                        .try_for_each(|row| writeln!(file, "{}", sample(row, question, answer)))
+                    rows.iter().try_for_each(|row| writeln!(file, "{}", sample(row)))
                 })?;
             }
         }
@@ -116,16 +118,19 @@ impl Report {
 
     /// All answers in the order of the file, as one flat table.
     pub fn table(&self) -> Result<Table, ExportError> {
-        Ok(flat::table(&self.rows(true)?))
+        Ok(self.flat(&self.rows(true)?))
+    }
+
+    fn flat(&self, rows: &[FlatRow]) -> Table {
+        flat::table(rows, &self.data.overview.verifiers)
     }
 
     /// The certified answers in the order of their certificates, or all in the order of the file.
-    fn rows(&self, all: bool) -> Result<Vec<FlatRow<'_>>, ExportError> {
+    fn rows(&self, all: bool) -> Result<Vec<FlatRow>, ExportError> {
         let candidates = self.candidates().ok_or_else(|| {
             let notes = self.notes().join(" ");
             ExportError::NoCandidates(format!("there is nothing to export. {notes}"))
         })?;
-        let verifiers = &self.data.overview.verifiers;
         let mut answers: Vec<_> = self
             .data
             .answers
@@ -138,31 +143,22 @@ impl Report {
         }
         let row = |(answer, arm): (&crate::report::ReportAnswer, u32)| FlatRow {
             candidate: candidates.get(ArmId(arm)),
-            finding: Finding {
-                status: answer.status.name(),
-                arm,
+            answer: AnswerView {
+                arm: ArmId(arm),
+                status: answer.status,
                 rank: answer.rank,
                 loan: answer.loan,
-                evidence: verifiers
-                    .iter()
-                    .zip(&answer.evidence)
-                    .map(|(verifier, pair)| PairFinding {
-                        verifier: &verifier.name,
-                        threshold: verifier.threshold,
-                        claims: verifier.claims.clone(),
-                        pair: pair.view.clone(),
-                    })
-                    .collect(),
+                evidence: answer.evidence.iter().map(|pair| pair.view.clone()).collect(),
             },
         };
         Ok(answers.into_iter().map(row).collect())
     }
 
-    fn write_dataset(&self, folder: &Path, rows: &[FlatRow<'_>]) -> Result<(), ExportError> {
+    fn write_dataset(&self, folder: &Path, rows: &[FlatRow]) -> Result<(), ExportError> {
         let data = folder.join("data");
         fs::create_dir_all(&data)
             .map_err(|error| ExportError::Folder { path: data.clone(), error })?;
-        let table = flat::table(rows);
+        let table = self.flat(rows);
         replace(&data.join("train-00000-of-00001.parquet"), |file| table.write_parquet(file))?;
         let delta = self.data.overview.delta;
         let card = format!(
@@ -180,7 +176,7 @@ impl Report {
 }
 
 /// An answer as a sample: the question is the input, the answer is the target.
-fn sample(row: &FlatRow<'_>, question: &str, answer: &str) -> Value {
+fn sample(row: &FlatRow, verifiers: &[VerifierView], [question, answer]: [&str; 2]) -> Value {
     let Candidate { id, .. } = &row.candidate;
     let text = |path: &str| match row.candidate.field(path) {
         Some(Value::String(text)) => Value::from(text.as_str()),
@@ -192,6 +188,9 @@ fn sample(row: &FlatRow<'_>, question: &str, answer: &str) -> Value {
         .filter(|(name, _)| *name != question && *name != answer)
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    metadata.insert(KEY.to_owned(), serde_json::to_value(&row.finding).unwrap_or_default());
+    metadata.insert(
+        KEY.to_owned(),
+        serde_json::to_value(row.answer.finding(verifiers)).unwrap_or_default(),
+    );
     json!({"id": id, "input": text(question), "target": text(answer), "metadata": metadata})
 }

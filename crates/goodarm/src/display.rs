@@ -225,8 +225,8 @@ impl Observer for Display<'_> {
                 }
                 print_json(&line);
             }
-            Notice::Certified { id, count, .. } if is_json => {
-                print_json(&json!({"event": "certified", "id": id, "count": count}));
+            Notice::Certified { id, answer, .. } if is_json => {
+                print_json(&json!({"event": "certified", "id": id, "count": answer.rank}));
             }
             Notice::Certified { .. } => {}
             Notice::Verifier { verifier, condition } if is_json => print_json(&json!({

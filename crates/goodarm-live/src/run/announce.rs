@@ -10,7 +10,7 @@ use goodarm_record::history::SettledCall;
 use goodarm_record::notice::{Condition, HeldBy, Notice, Observer, Progress};
 use goodarm_record::view::questions::AnsweredQuestion;
 use goodarm_record::view::warnings::{Warning, WarningKind, warnings};
-use goodarm_record::view::{LoanView, Overview, PairView, Remaining};
+use goodarm_record::view::{AnswerView, Overview, Remaining};
 use tokio::time::Instant;
 
 use crate::run::Run;
@@ -187,15 +187,12 @@ impl<'a> Announcer<'a> {
             let spent_at = run.account.spent_at.get(run.news.certified_count).copied();
             let spent = spent_at.unwrap_or(books.ledger().settled());
             run.news.certified_count += 1;
-            let pair = |attribute| PairView::new(books, &run.account, arm, attribute);
+            let rank = Some(run.news.certified_count);
             self.observer.notice(Notice::Certified {
-                arm,
+                answer: &AnswerView::new(books, &run.account, arm, rank),
                 id: run.subjects.candidates.id(arm),
                 made: run.made(arm),
-                count: run.news.certified_count,
                 spent,
-                evidence: &books.problem().attributes().map(pair).collect::<Vec<_>>(),
-                loan: LoanView::new(books, arm),
                 answers: AnsweredQuestion::new(books, arm),
             });
         }

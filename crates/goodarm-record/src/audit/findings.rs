@@ -13,9 +13,10 @@ use super::{Area, AuditProblem, AuditReport, Auditor, problem, shortened};
 use crate::account::Account;
 use crate::folder::Folder;
 use crate::history::History;
-use crate::outputs::{finding, with_finding};
+use crate::outputs::with_finding;
 use crate::replay::Balance;
 use crate::subjects::Subjects;
+use crate::view::{AnswerView, Overview, VerifierView};
 
 /// The candidates that the run keeps, after making sure that it began with the first of them, and those
 /// that were made since.
@@ -89,7 +90,9 @@ struct Number {
 /// Every candidate must be in one of the files, once, unchanged, with what its calls prove.
 pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut AuditReport) {
     let before = report.problem_count;
-    let mut is_seen = vec![false; auditor.balance.books.problem().arm_count()];
+    let Balance { books, account, .. } = &auditor.balance;
+    let verifiers = Overview::new(&auditor.terms, books, account).verifiers;
+    let mut is_seen = vec![false; books.problem().arm_count()];
     for (path, status) in folder.findings() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let file = match File::open(&path) {
@@ -110,7 +113,7 @@ pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut AuditRepo
                 }
             };
             let claim = Claim { text: &text, status, place: index + 1 };
-            if let Err(problem) = claim.check(auditor, &mut is_seen) {
+            if let Err(problem) = claim.check(auditor, &verifiers, &mut is_seen) {
                 report.problem(Area::Findings, format!("{}: {problem}", at()));
             }
         }
@@ -121,7 +124,7 @@ pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut AuditRepo
         let text = format!("{missing} of {} in none of the files", counted(count, "candidate"));
         report.problem(Area::Findings, text);
     }
-    let count = counted(auditor.balance.books.certified().len(), "certificate");
+    let count = counted(books.certified().len(), "certificate");
     report.checked(
         before,
         format!("what is certified follows from the calls, in its order: {count}"),
@@ -137,8 +140,13 @@ struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    fn check(&self, auditor: &Auditor, is_seen: &mut [bool]) -> Result<(), String> {
-        let Auditor { terms, balance: Balance { books, account, .. }, subjects, .. } = auditor;
+    fn check(
+        &self,
+        auditor: &Auditor,
+        verifiers: &[VerifierView],
+        is_seen: &mut [bool],
+    ) -> Result<(), String> {
+        let Auditor { balance: Balance { books, account, .. }, subjects, .. } = auditor;
         let candidates = &subjects.candidates;
         let line: Line = serde_json::from_str(self.text).map_err(|error| error.to_string())?;
         let arm = ArmId(line.goodarm.arm);
@@ -158,8 +166,9 @@ impl Claim<'_> {
             return Err(format!("{id:?} is not certificate {}", self.place));
         }
         let rank = is_certificate.then_some(self.place);
-        let finding = finding(books, account, terms, arm, rank);
-        let finding = serde_json::to_string(&finding).map_err(|error| error.to_string())?;
+        let answer = AnswerView::new(books, account, arm, rank);
+        let finding = serde_json::to_string(&answer.finding(verifiers));
+        let finding = finding.map_err(|error| error.to_string())?;
         if self.text == with_finding(candidates.json(arm), &finding) {
             return Ok(());
         }

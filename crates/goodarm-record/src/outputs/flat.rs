@@ -7,27 +7,28 @@ use goodarm_data::candidates::Candidate;
 use goodarm_data::table::{Table, TableColumn};
 use serde_json::Value;
 
-use super::{Finding, KEY, PairFinding};
+use super::KEY;
+use crate::view::{AnswerView, VerifierView};
 
-/// A candidate and its finding.
-pub struct FlatRow<'a> {
+/// A candidate with its own fields, and what is known about it.
+pub struct FlatRow {
     /// With its own fields.
     pub candidate: Candidate,
     /// What is known about it.
-    pub finding: Finding<'a>,
+    pub answer: AnswerView,
 }
 
 /// All rows as a table. A field that is a text, a number or a flag wherever it is there has a column of
 /// that kind; all others are texts, and what is nested is JSON.
-pub fn table(rows: &[FlatRow<'_>]) -> Table {
+pub fn table(rows: &[FlatRow], verifiers: &[VerifierView]) -> Table {
     let mut table = Table::default();
-    let has_own = |row: &FlatRow<'_>| match row.candidate.fields().get("id") {
+    let has_own = |row: &FlatRow| match row.candidate.fields().get("id") {
         Some(Value::String(id)) => *id == row.candidate.id,
         Some(Value::Number(id)) => id.to_string() == row.candidate.id,
         _ => false,
     };
     if !rows.iter().all(has_own) {
-        table.push(format!("{KEY}.id"), texts(rows, |row| Some(row.candidate.id.clone())));
+        table.push(format!("{KEY}.id"), texts(rows, |row| row.candidate.id.clone()));
     }
     let names: BTreeSet<&String> =
         rows.iter().flat_map(|row| row.candidate.fields().keys()).collect();
@@ -35,31 +36,25 @@ pub fn table(rows: &[FlatRow<'_>]) -> Table {
         let values = rows.iter().map(|row| row.candidate.fields().get(name.as_str()));
         table.push(name.clone(), column(&values.collect::<Vec<_>>()));
     }
-    table.push(format!("{KEY}.status"), texts(rows, |row| Some(row.finding.status.to_owned())));
-    let rank = |row: &FlatRow<'_>| row.finding.rank.and_then(|rank| i64::try_from(rank).ok());
+    table.push(format!("{KEY}.status"), texts(rows, |row| row.answer.status.name().to_owned()));
+    let rank = |row: &FlatRow| row.answer.rank.and_then(|rank| i64::try_from(rank).ok());
     table.push(format!("{KEY}.rank"), TableColumn::Integers(rows.iter().map(rank).collect()));
-    let verifiers = rows.first().map_or(&[][..], |row| &row.finding.evidence);
-    for (index, PairFinding { verifier, .. }) in verifiers.iter().enumerate() {
-        let pairs = || rows.iter().map(move |row| &row.finding.evidence[index]);
-        let name = |what: &str| format!("{KEY}.{verifier}.{what}");
-        table.push(name("threshold"), TableColumn::reals(pairs().map(|pair| pair.threshold)));
-        table.push(name("mean"), TableColumn::Reals(pairs().map(|pair| pair.pair.mean).collect()));
-        let calls = pairs().map(|pair| i64::try_from(pair.pair.calls).unwrap_or(i64::MAX));
+    let verifiers = if rows.is_empty() { &[] } else { verifiers };
+    for (index, verifier) in verifiers.iter().enumerate() {
+        let pairs = || rows.iter().map(move |row| &row.answer.evidence[index]);
+        let name = |what: &str| format!("{KEY}.{}.{what}", verifier.name);
+        table.push(name("threshold"), TableColumn::reals(rows.iter().map(|_| verifier.threshold)));
+        table.push(name("mean"), TableColumn::Reals(pairs().map(|pair| pair.mean).collect()));
+        let calls = pairs().map(|pair| i64::try_from(pair.calls).unwrap_or(i64::MAX));
         table.push(name("calls"), TableColumn::integers(calls));
-        table.push(
-            name("met"),
-            TableColumn::Flags(pairs().map(|pair| Some(pair.pair.met)).collect()),
-        );
-        table.push(
-            name("spent"),
-            TableColumn::texts(pairs().map(|pair| pair.pair.spent.to_string())),
-        );
+        table.push(name("met"), TableColumn::Flags(pairs().map(|pair| Some(pair.met)).collect()));
+        table.push(name("spent"), TableColumn::texts(pairs().map(|pair| pair.spent.to_string())));
     }
     table
 }
 
-fn texts(rows: &[FlatRow<'_>], of: impl Fn(&FlatRow<'_>) -> Option<String>) -> TableColumn {
-    TableColumn::Texts(rows.iter().map(of).collect())
+fn texts(rows: &[FlatRow], of: impl Fn(&FlatRow) -> String) -> TableColumn {
+    TableColumn::texts(rows.iter().map(of))
 }
 
 /// The column of a field; null is nothing.

@@ -8,9 +8,7 @@ use goodarm_record::history::{History, JournalEntry, SettledCall};
 use goodarm_record::journal::Mark;
 use goodarm_record::replay::{Balance, Follower};
 use goodarm_record::view::noise::{ScoreSpread, noise};
-use goodarm_record::view::{
-    CoverageStep, EndingView, ImpliedView, LoanView, Overview, PairView, ranks,
-};
+use goodarm_record::view::{AnswerView, CoverageStep, EndingView, ImpliedView, Overview};
 use serde::Deserialize;
 
 use super::by_question::ByQuestion;
@@ -194,30 +192,22 @@ impl Gatherer {
     fn answers(&mut self) -> Vec<ReportAnswer> {
         let mut trails = std::mem::take(&mut self.trails).into_iter();
         let books = &self.balance.books;
-        let ranks = ranks(books);
-        let answer = |arm: ArmId| {
-            let evidence: Vec<Pair> = books
-                .problem()
-                .attributes()
-                .zip(trails.by_ref())
-                .map(|(attribute, trail)| Pair {
-                    view: PairView::new(books, &self.balance.account, arm, attribute),
-                    trail,
-                })
-                .collect();
+        let answer = |AnswerView { arm, status, rank, loan, evidence }: AnswerView| {
+            let pairs = evidence.into_iter().zip(trails.by_ref());
+            let evidence: Vec<Pair> = pairs.map(|(view, trail)| Pair { view, trail }).collect();
             let spent = evidence.iter().map(|pair| pair.view.spent);
             ReportAnswer {
                 id: String::new(),
-                status: books.status(arm),
-                rank: ranks[arm.index()],
+                status,
+                rank,
                 calls: u64::from(self.call_counts[arm.index()]),
                 spent: spent.fold(Cost::ZERO, Cost::saturating_add),
-                loan: LoanView::new(books, arm),
+                loan,
                 of: QuestionLink::new(books, arm),
                 evidence,
             }
         };
-        books.problem().arms().map(answer).collect()
+        AnswerView::all(books, &self.balance.account).map(answer).collect()
     }
 }
 

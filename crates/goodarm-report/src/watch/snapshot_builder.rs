@@ -7,7 +7,7 @@ use std::sync::Arc;
 use goodarm_record::notice::{Notice, Progress};
 use goodarm_record::outputs::RunState;
 use goodarm_record::view::questions::AnsweredQuestion;
-use goodarm_record::view::{CoverageStep, LoanView, PairView};
+use goodarm_record::view::{AnswerView, CoverageStep};
 
 use super::WatchedJob;
 use super::state::{Phase, Snapshot, WatchedCertificate};
@@ -39,17 +39,15 @@ impl SnapshotBuilder {
             builder.steps.push(CoverageStep { spent: spent.units(), certified: rank });
             // The older ones are not shown, so they need not be looked up.
             if rank + CERTIFICATES_MAX > books.certified().len() {
-                let attributes = books.problem().attributes();
-                let pair = |attribute| PairView::new(books, account, arm, attribute);
-                let evidence = attributes.map(pair);
+                let answer = AnswerView::new(books, account, arm, Some(rank));
                 let is_made = arm.index() >= job.candidates.len();
                 builder.certified(WatchedCertificate {
                     arm,
                     made: is_made.then(|| candidates.json(arm).into()),
                     rank,
                     spent_by_then: spent.units(),
-                    pairs: pairs(evidence),
-                    loan: LoanView::new(books, arm),
+                    pairs: pairs(&answer),
+                    loan: answer.loan,
                     answers: AnsweredQuestion::new(books, arm),
                 });
             }
@@ -60,15 +58,16 @@ impl SnapshotBuilder {
     /// Takes notice; true if it is time to hand over a snapshot.
     pub(super) fn take(&mut self, notice: Notice<'_>) -> bool {
         match notice {
-            Notice::Certified { arm, made, count, spent, evidence, loan, answers, .. } => {
-                self.steps.push(CoverageStep { spent: spent.units(), certified: count });
+            Notice::Certified { answer, made, spent, answers, .. } => {
+                let rank = answer.rank.unwrap_or_default();
+                self.steps.push(CoverageStep { spent: spent.units(), certified: rank });
                 self.certified(WatchedCertificate {
-                    arm,
+                    arm: answer.arm,
                     made: made.map(Into::into),
-                    rank: count,
+                    rank,
                     spent_by_then: spent.units(),
-                    pairs: pairs(evidence.iter().cloned()),
-                    loan,
+                    pairs: pairs(answer),
+                    loan: answer.loan,
                     answers,
                 });
             }
@@ -99,8 +98,9 @@ impl SnapshotBuilder {
     }
 }
 
-fn pairs(evidence: impl Iterator<Item = PairView>) -> Vec<Pair> {
-    evidence.map(|view| Pair { view, trail: Trail::default() }).collect()
+fn pairs(answer: &AnswerView) -> Vec<Pair> {
+    let pair = |view| Pair { view, trail: Trail::default() };
+    answer.evidence.iter().cloned().map(pair).collect()
 }
 
 /// How many answers were certified at which spend, thinned out when it gets long.

@@ -34,7 +34,7 @@ impl Observer for Witness {
                     self.told.insert(call.ticket, call.outcome.clone());
                 }
             }
-            Notice::Certified { arm, .. } => self.certified.push(arm),
+            Notice::Certified { answer, .. } => self.certified.push(answer.arm),
             Notice::Progress(progress) => self.look_for_life(progress),
             Notice::Verifier { .. } | Notice::Warning(_) => {}
         }

@@ -1,0 +1,154 @@
+//! One answer: its status, its certificate, and the evidence of each verifier. Findings, reports, the live page
+//! and exports are made from this view.
+
+use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Share};
+use serde::Serialize;
+
+use super::VerifierView;
+use crate::account::Account;
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnswerView {
+    /// Its number.
+    pub arm: ArmId,
+    /// Certified, rejected or undecided.
+    pub status: ArmStatus,
+    /// The number of its certificate, counted from 1.
+    pub rank: Option<usize>,
+    /// Its share of δ, if the guarantee lends shares.
+    pub loan: Option<LoanView>,
+    /// The evidence of each verifier.
+    pub evidence: Vec<PairView>,
+}
+
+impl AnswerView {
+    /// One answer; `rank` is the number of its certificate.
+    pub fn new(books: &Books, account: &Account, arm: ArmId, rank: Option<usize>) -> Self {
+        let pair = |attribute| PairView::new(books, account, arm, attribute);
+        Self {
+            arm,
+            status: books.status(arm),
+            rank,
+            loan: LoanView::new(books, arm),
+            evidence: books.problem().attributes().map(pair).collect(),
+        }
+    }
+
+    /// All answers, in the order of their numbers.
+    pub fn all<'a>(books: &'a Books, account: &'a Account) -> impl Iterator<Item = Self> + 'a {
+        let mut ranks = vec![None; books.problem().arm_count()];
+        for (arm, rank) in books.certified().iter().zip(1..) {
+            ranks[arm.index()] = Some(rank);
+        }
+        let arms = books.problem().arms().zip(ranks);
+        arms.map(|(arm, rank)| Self::new(books, account, arm, rank))
+    }
+
+    /// The value of the key `goodarm` in files.
+    pub fn finding<'a>(&'a self, verifiers: &'a [VerifierView]) -> Finding<'a> {
+        let pair = |(verifier, pair): (&'a VerifierView, &'a PairView)| PairFinding {
+            verifier: &verifier.name,
+            threshold: verifier.threshold,
+            claims: &verifier.claims,
+            pair,
+        };
+        Finding {
+            status: self.status.name(),
+            arm: self.arm.0,
+            rank: self.rank,
+            loan: self.loan,
+            evidence: verifiers.iter().zip(&self.evidence).map(pair).collect(),
+        }
+    }
+}
+
+/// An answer as files have it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding<'a> {
+    status: &'static str,
+    arm: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<usize>,
+    #[serde(flatten)]
+    loan: Option<LoanView>,
+    evidence: Vec<PairFinding<'a>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct PairFinding<'a> {
+    verifier: &'a str,
+    threshold: f64,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    claims: &'a [String],
+    #[serde(flatten)]
+    pair: &'a PairView,
+}
+
+/// What one verifier has said about one answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairView {
+    /// Scores that came back, failed calls that count among them.
+    pub calls: u64,
+    /// Their mean; none if the verifier has never given a score to anyone.
+    pub mean: Option<f64>,
+    /// The evidence that the mean is above the threshold: ln E; none if an exact verifier has spoken.
+    pub evidence: Option<f64>,
+    /// What it must reach; none for an exact verifier, and while the answer has no share of δ.
+    pub needed: Option<f64>,
+    /// Whether it has.
+    pub met: bool,
+    /// Whether a call that is not among `calls` has ended what the verifier can say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub blocked: bool,
+    /// What that cost.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent: Cost,
+}
+
+impl PairView {
+    /// What a verifier has said about an answer.
+    pub fn new(books: &Books, account: &Account, arm: ArmId, attribute: AttributeId) -> Self {
+        let has_scored = account.attribute(attribute).score_count() > 0;
+        let tally = books.tally(arm, attribute);
+        let finite = |number: f64| number.is_finite().then_some(number);
+        let is_exact = books.problem().attribute(attribute).is_exact();
+        Self {
+            calls: tally.returned_count,
+            mean: (has_scored && tally.returned_count > 0).then(|| tally.mean()),
+            evidence: finite(books.evidence(arm, attribute)),
+            needed: (!is_exact).then(|| books.level(arm, attribute)).and_then(finite),
+            met: books.is_resolved(arm, attribute),
+            blocked: books.is_blocked(arm, attribute),
+            spent: tally.spent,
+        }
+    }
+}
+
+/// How an answer stands with δ, where shares of it are lent. Only scores of noisy verifiers are
+/// counted here: what an exact one says always counts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LoanView {
+    /// The part of δ that it was lent; none as long as it has no share.
+    pub share: Option<f64>,
+    /// Scores of calls from before, which prove nothing.
+    pub looks: u64,
+    /// Scores of calls since, which may.
+    pub counted: u64,
+}
+
+impl LoanView {
+    /// How an answer stands; none where δ is not lent.
+    pub fn new(books: &Books, arm: ArmId) -> Option<Self> {
+        books.pool()?;
+        let problem = books.problem();
+        let share = books.share(arm).map(Share::fraction);
+        let (mut looks, mut counted) = (0, 0);
+        for attribute in problem.attributes().filter(|it| !problem.attribute(*it).is_exact()) {
+            let before = books.look_count(arm, attribute);
+            looks += before;
+            counted += books.tally(arm, attribute).returned_count - before;
+        }
+        Some(Self { share, looks, counted })
+    }
+}
