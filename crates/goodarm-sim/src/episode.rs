@@ -23,26 +23,9 @@ pub struct Episode {
 /// Calls in flight, in the order in which they will come back.
 struct InFlight {
     time: f64,
-    queue: BinaryHeap<Reverse<(Time, Ticket)>>,
+    /// Times as bits: those of numbers that are not negative have the order of the numbers.
+    queue: BinaryHeap<Reverse<(u64, Ticket)>>,
     replies: std::collections::BTreeMap<Ticket, (Call, SimulatedReply, Outcome)>,
-}
-
-/// A finite time, which can be ordered.
-#[derive(Clone, Copy, PartialEq)]
-struct Time(f64);
-
-impl Eq for Time {}
-
-impl PartialOrd for Time {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Time {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
 }
 
 /// Drives a session to its end with up to `concurrency` calls in flight, and calls `watch` for each
@@ -155,13 +138,14 @@ fn outcome(
 
 impl InFlight {
     fn send(&mut self, call: Call, reply: SimulatedReply, outcome: Outcome) {
-        self.queue.push(Reverse((Time(self.time + reply.latency()), call.ticket)));
+        let time = self.time + reply.latency();
+        self.queue.push(Reverse((time.to_bits(), call.ticket)));
         self.replies.insert(call.ticket, (call, reply, outcome));
     }
 
     fn receive(&mut self) -> (Call, SimulatedReply, Outcome) {
         let Reverse((time, ticket)) = self.queue.pop().expect("sessions wait only for calls");
-        self.time = time.0;
+        self.time = f64::from_bits(time);
         self.replies.remove(&ticket).expect("every call in the queue has a reply")
     }
 }

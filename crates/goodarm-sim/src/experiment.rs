@@ -89,7 +89,7 @@ pub enum Budgets {
 }
 
 /// Why a budget that is an amount as it is written may come to none.
-fn why(written: f64, amount: f64) -> &'static str {
+fn budget_hint(written: f64, amount: f64) -> &'static str {
     if !(written > 0.0 && written.is_finite()) {
         ""
     } else if amount > 0.0 {
@@ -232,36 +232,16 @@ pub enum ExperimentError {
     /// Labels that cannot be.
     #[error("{0}: at least one is needed, shares and deltas between 0 and 1")]
     Labels(&'static str),
-    /// A world cannot be made.
-    #[error("world {world:?}: {reason}")]
-    World {
-        /// Its name.
-        world: String,
-        /// What is wrong with it.
-        reason: WorldError,
-    },
-    /// A budget comes to nothing, or to infinity, in a world.
-    #[error("world {world:?}, method {method:?}: the budget {written} comes to {amount}{}", why(*written, *amount))]
-    Budget {
-        /// Where.
-        world: String,
-        /// For whom.
-        method: String,
-        /// As it is in the file.
-        written: f64,
-        /// In the unit of the prices.
-        amount: f64,
-    },
-    /// A method does not work in a world.
-    #[error("world {world:?}, method {method:?}: {reason}")]
-    Trial {
-        /// Where.
-        world: String,
-        /// Whose.
-        method: String,
-        /// What is wrong with it.
-        reason: TrialError,
-    },
+    /// The name of a world that cannot be made, and the reason.
+    #[error("world {0:?}: {1}")]
+    World(String, WorldError),
+    /// A world, a method, a budget as it is in the file, and the same in units of the prices: nothing, or
+    /// infinity.
+    #[error("world {0:?}, method {1:?}: the budget {2} comes to {3}{hint}", hint = budget_hint(*.2, *.3))]
+    Budget(String, String, f64, f64),
+    /// A world, a method that does not work in it, and the reason.
+    #[error("world {0:?}, method {1:?}: {2}")]
+    Trial(String, String, TrialError),
 }
 
 impl Experiment {
@@ -293,7 +273,7 @@ impl Experiment {
         for world in &spec.worlds {
             let instance = world
                 .instance(0, data)
-                .map_err(|reason| ExperimentError::World { world: world.name.clone(), reason })?;
+                .map_err(|reason| ExperimentError::World(world.name.clone(), reason))?;
             fixed.push((!world.varies()).then(|| Arc::new(instance)));
         }
         let methods: Vec<Method> = spec.methods.iter().map(Method::from).collect();
@@ -386,17 +366,12 @@ impl Experiment {
             let method = || self.methods[cell.method].name.clone();
             let setting = self.setting(cell, 0, &instance);
             if !(setting.budget > 0.0 && setting.budget.is_finite()) {
-                return Err(ExperimentError::Budget {
-                    world: world(),
-                    method: method(),
-                    written: cell.budget,
-                    amount: setting.budget,
-                });
+                let (written, amount) = (cell.budget, setting.budget);
+                return Err(ExperimentError::Budget(world(), method(), written, amount));
             }
             let trifle = TrialSettings { budget: setting.budget.min(1e-9), ..setting };
-            run(&instance, &self.methods[cell.method], trifle).map_err(|reason| {
-                ExperimentError::Trial { world: world(), method: method(), reason }
-            })?;
+            run(&instance, &self.methods[cell.method], trifle)
+                .map_err(|reason| ExperimentError::Trial(world(), method(), reason))?;
         }
         Ok(())
     }

@@ -371,11 +371,8 @@ impl Means {
             }
             Self::Random { arms, good, price_max } => Ok(random(*arms, *good, *price_max, seed)),
             Self::Bimodal { arms, good, good_means, bad_means, price_max } => {
-                for (name, [a, b]) in [("good_means", *good_means), ("bad_means", *bad_means)] {
-                    if !(a > 0.0 && b > 0.0 && a + b < f64::INFINITY) {
-                        return Err(WorldError::MeansLaw(name, a, b));
-                    }
-                }
+                WorldError::check_law("good_means", *good_means)?;
+                WorldError::check_law("bad_means", *bad_means)?;
                 Ok(bimodal(*arms, *good, [*good_means, *bad_means], *price_max, seed))
             }
             Self::Rubric { arms, good, criteria, price, alike } => {
@@ -390,7 +387,7 @@ impl Means {
                 Ok(spec.skeleton(seed))
             }
             Self::Approved { answers, right } if right > answers => {
-                Err(WorldError::Right { right: *right, answers: *answers })
+                Err(WorldError::Right(*right, *answers))
             }
             Self::Approved { answers, right } => Ok(truth::approved(*answers, *right)),
             Self::Pools { .. } | Self::Questions(_) | Self::QuestionPools(_) => {
@@ -418,7 +415,7 @@ impl Means {
             | Self::Pools { .. } => return Ok(()),
         };
         let is_held = attributes > 0 && arms.saturating_mul(attributes) <= PAIRS_MAX;
-        if is_held { Ok(()) } else { Err(WorldError::Size { arms, attributes }) }
+        if is_held { Ok(()) } else { Err(WorldError::Size(arms, attributes)) }
     }
 }
 
@@ -428,7 +425,10 @@ fn check_count(
     wanted: usize,
     owners: &'static str,
 ) -> Result<(), WorldError> {
-    if given == wanted { Ok(()) } else { Err(WorldError::Count { what, given, wanted, owners }) }
+    match given == wanted {
+        true => Ok(()),
+        false => Err(WorldError::Count(format!("{given} {what} for {wanted} {owners}"))),
+    }
 }
 
 fn matrix(prices: &[f64], thresholds: &[f64], gaps: &[Vec<f64>], kinds: &[String]) -> Skeleton {
@@ -656,9 +656,9 @@ mod tests {
         let error = instance(("bad_means = [2, 8]", "bad_means = [0, 8]")).unwrap_err();
         assert_eq!(error, WorldError::MeansLaw("bad_means", 0.0, 8.0));
         let error = instance(("arms = 4000", "arms = 40000000000")).unwrap_err();
-        assert_eq!(error, WorldError::Size { arms: 40_000_000_000, attributes: 5 });
+        assert_eq!(error, WorldError::Size(40_000_000_000, 5));
         let text = "name = 'x'\nmeans.boundary-null = { arms = 4, good = 0, attributes = 0 }";
         let error = parse::<WorldSpec>(text).unwrap().instance(5, None).unwrap_err();
-        assert_eq!(error, WorldError::Size { arms: 4, attributes: 0 });
+        assert_eq!(error, WorldError::Size(4, 0));
     }
 }

@@ -37,10 +37,7 @@ pub(crate) fn law(scores: Scores, deviation: Option<f64>) -> Result<ScoreLaw, De
         (Scores::Bounded { range }, deviation) => {
             let width = range[1] - range[0];
             let concentration = concentration(deviation.unwrap_or(DEVIATION * width), width)?;
-            Ok(match scores {
-                Scores::UNIT => ScoreLaw::Beta(concentration),
-                _ => ScoreLaw::BetaWithin { concentration, range },
-            })
+            Ok(ScoreLaw::Beta(concentration, range))
         }
         (scores, Some(_)) => Err(DeviationError::NotBounded(scores)),
         (Scores::Binary, None) => Ok(ScoreLaw::Binary),
@@ -82,14 +79,17 @@ mod tests {
         let gaussian = Ok(ScoreLaw::Gaussian(2.0));
         assert_eq!(law_of("{ sub-gaussian = { sigma = 2 } }", None), gaussian);
         assert_eq!(law_of("{ sub-gaussian = { sigma = 2, lowest = 0 } }", None), gaussian);
-        let quarter = Ok(ScoreLaw::Beta(3.0));
+        let quarter = Ok(ScoreLaw::Beta(3.0, [0.0, 1.0]));
         assert_eq!(law_of("\"bounded\"", Some(0.25)), quarter);
         assert_eq!(law_of("\"bounded\"", None), law_of("\"bounded\"", Some(0.2)));
-        let within = Ok(ScoreLaw::BetaWithin { concentration: 3.0, range: [1.0, 5.0] });
+        let within = Ok(ScoreLaw::Beta(3.0, [1.0, 5.0]));
         assert_eq!(law_of("{ bounded = { range = [1, 5] } }", Some(1.0)), within);
         assert_eq!(law_of("{ bounded = { range = [0, 1] } }", Some(0.25)), quarter);
         // As `experiments/held-out.toml` has it: the very concentration that it had before.
-        assert_eq!(law_of("\"bounded\"", Some(0.223_606_797_749_978_96)), Ok(ScoreLaw::Beta(4.0)));
+        assert_eq!(
+            law_of("\"bounded\"", Some(0.223_606_797_749_978_96)),
+            Ok(ScoreLaw::Beta(4.0, [0.0, 1.0]))
+        );
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! realistic one is simulation: sessions like those that would be run, on answers like those
 //! described. Questions have the realistic one only.
 
-mod asked;
-mod found;
+mod questions;
+mod result;
 mod spec;
 
 use std::iter::repeat_n;
@@ -29,16 +29,16 @@ use crate::trial::{Method, Trial, TrialError, TrialSettings};
 use crate::world::{BillLaw, Failures, Latency, World};
 use crate::world_error::PAIRS_MAX;
 
-pub use self::found::{
+pub use self::result::{
     ImpliedVerifier, Plan, PlanStep, Purchase, PurchaseTheory, Spread, StepTheory, Truncation,
 };
 pub use self::spec::{AnswerSpec, PlanGenerator, PlanSpec, PlanVerifier};
 
-/// Why there is no plan.
+/// Why a plan cannot be made. Python has a class for each variant.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A count is 0.
+    /// This count is 0.
     #[error("{0}: at least one is needed")]
     Zero(&'static str),
     /// ε of the theorems is out of range.
@@ -47,73 +47,34 @@ pub enum PlanError {
     /// The budget is not a positive number.
     #[error("budget: {0} is not a positive number")]
     Budget(f64),
-    /// There are no such calls.
-    #[error(
-        "verifiers[{verifier}].calls_of: no earlier verifier with calls of its own is called {name:?}"
-    )]
-    CallsOf {
-        /// Whose key.
-        verifier: usize,
-        /// Who was meant.
-        name: String,
-    },
-    /// A key that only goes with questions, or only without.
-    #[error("{key}: {reason}")]
-    Questions {
-        /// Which key.
-        key: &'static str,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// More answers than a computer could hold.
+    /// The index of a verifier, and the unknown verifier whose calls should score it.
+    #[error("verifiers[{0}].calls_of: no earlier verifier with calls of its own is called {1:?}")]
+    CallsOf(usize, String),
+    /// A key that only goes with questions, or only without them; and the reason.
+    #[error("{0}: {1}")]
+    Questions(&'static str, &'static str),
+    /// More answers than memory can hold.
     #[error("answers: {0} answers with so many verifiers are more than {PAIRS_MAX} pairs")]
     TooMany(usize),
-    /// One mean for each verifier.
-    #[error("answers[{group}].means: {given} means for {verifiers} verifiers")]
-    MeanCount {
-        /// Whose means.
-        group: usize,
-        /// How many there are.
-        given: usize,
-        /// How many there should be.
-        verifiers: usize,
-    },
-    /// A mean is out of range.
-    #[error("answers[{group}].means: {mean} is not between 0 and 1")]
-    Mean {
-        /// Whose mean.
-        group: usize,
-        /// What was given.
-        mean: f64,
-    },
-    /// Means cannot differ like that.
-    #[error("answers[{group}].spread: {spread} is not between 0 and 1")]
-    Spread {
-        /// Whose means.
-        group: usize,
-        /// What was given.
-        spread: f64,
-    },
-    /// Not a price.
-    #[error("verifiers[{verifier}].price: {reason}")]
-    Price {
-        /// Whose price.
-        verifier: usize,
-        /// What is wrong with it.
-        reason: CostError,
-    },
-    /// Scores cannot scatter like that.
-    #[error("verifiers[{verifier}].deviation: {reason}")]
-    Deviation {
-        /// Whose scores.
-        verifier: usize,
-        /// What is wrong with it.
-        reason: DeviationError,
-    },
+    /// The index of a group, the number of its means, and the number of verifiers.
+    #[error("answers[{0}].means: {1} means for {2} verifiers")]
+    MeanCount(usize, usize, usize),
+    /// The index of a group, and a mean out of range.
+    #[error("answers[{0}].means: {1} is not between 0 and 1")]
+    Mean(usize, f64),
+    /// The index of a group, and a spread out of range.
+    #[error("answers[{0}].spread: {1} is not between 0 and 1")]
+    Spread(usize, f64),
+    /// The index of a verifier, and what is wrong with its price.
+    #[error("verifiers[{0}].price: {1}")]
+    Price(usize, CostError),
+    /// The index of a verifier, and what is wrong with the deviation of its scores.
+    #[error("verifiers[{0}].deviation: {1}")]
+    Deviation(usize, DeviationError),
     /// No session can be run.
     #[error(transparent)]
     Trial(#[from] TrialError),
-    /// Someone did not want to wait for it.
+    /// The caller cancelled it.
     #[error("the plan was cancelled")]
     Cancelled,
 }
@@ -228,13 +189,13 @@ fn check(spec: &PlanSpec) -> Result<(), PlanError> {
     for (group, answers) in spec.answers.iter().enumerate() {
         let (given, verifiers) = (answers.means.len(), spec.verifiers.len());
         if given != verifiers {
-            return Err(PlanError::MeanCount { group, given, verifiers });
+            return Err(PlanError::MeanCount(group, given, verifiers));
         }
         if let Some(&mean) = answers.means.iter().find(|mean| !(0.0..=1.0).contains(*mean)) {
-            return Err(PlanError::Mean { group, mean });
+            return Err(PlanError::Mean(group, mean));
         }
         if !(0.0..=1.0).contains(&answers.spread) {
-            return Err(PlanError::Spread { group, spread: answers.spread });
+            return Err(PlanError::Spread(group, answers.spread));
         }
     }
     spec.check_questions()?;
@@ -279,7 +240,7 @@ impl PlanSpec {
             };
             let is_lead = |it: &PlanVerifier| it.name == *name && it.calls_of.is_none();
             let lead = self.verifiers[..index].iter().position(|it| is_lead(it) && !it.solver);
-            let unknown = || PlanError::CallsOf { verifier: index, name: name.clone() };
+            let unknown = || PlanError::CallsOf(index, name.clone());
             lead.map(ScoredBy::CallsOf).ok_or_else(unknown)
         };
         self.verifiers.iter().enumerate().map(by).collect()
@@ -317,11 +278,11 @@ impl PlanSpec {
         let mut laws = Vec::new();
         let mut bills = Vec::new();
         for (index, verifier) in self.verifiers.iter().enumerate() {
-            let price = Cost::of_price(verifier.price)
-                .map_err(|reason| PlanError::Price { verifier: index, reason })?;
+            let price =
+                Cost::of_price(verifier.price).map_err(|reason| PlanError::Price(index, reason))?;
             bills.push(BillLaw::Fixed(price));
             let law = noise::law(verifier.scores, verifier.deviation);
-            laws.push(law.map_err(|reason| PlanError::Deviation { verifier: index, reason })?);
+            laws.push(law.map_err(|reason| PlanError::Deviation(index, reason))?);
         }
         let scored_by = self.scored_by()?;
         let questions = self.questions.map(|count| self.world(count, &laws, &scored_by, seed));
@@ -546,7 +507,7 @@ mod tests {
         assert!(matches!(plan(&wrong), Err(PlanError::Trial(TrialError::Problem(_)))));
         wrong = spec();
         wrong.verifiers[0].price = -1.0;
-        assert!(matches!(plan(&wrong), Err(PlanError::Price { verifier: 0, .. })));
+        assert!(matches!(plan(&wrong), Err(PlanError::Price(0, _))));
         wrong = spec();
         wrong.answers[0].count = usize::MAX;
         assert!(matches!(plan(&wrong), Err(PlanError::TooMany(usize::MAX))));

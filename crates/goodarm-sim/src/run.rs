@@ -1,6 +1,6 @@
 //! One session in one instance, driven to its end.
 
-use goodarm_core::{ArmId, Call, Cost, Design, Problem, ProblemSpec, Session};
+use goodarm_core::{ArmId, Call, Cost, Design, Session};
 
 use crate::episode::{self, Course};
 use crate::instance::Instance;
@@ -21,7 +21,7 @@ pub fn run(
     let order = order(instance.means.len(), setting);
     let first_share = method.raised_at.unwrap_or(1.0);
     if !(first_share > 0.0 && first_share <= 1.0) {
-        return Err(TrialError::RaisedAt { method: method.name.clone(), share: first_share });
+        return Err(method.wrong(format!("budget_raised_at: {first_share} is not between 0 and 1")));
     }
     let first = TrialSettings { budget: first_share * setting.budget, ..setting };
     let mut session = session(instance, method, first, &order)?;
@@ -69,7 +69,7 @@ pub fn run(
         reason: episode.reason,
         spent_on,
         branches: watcher.branches,
-        labelled: Vec::new(),
+        ..Trial::default()
     })
 }
 
@@ -87,16 +87,8 @@ fn session(
     setting: TrialSettings,
     order: &[ArmId],
 ) -> Result<Session, TrialError> {
-    let spec = ProblemSpec {
-        arms: instance.means.len(),
-        attributes: instance.attributes.clone(),
-        budget: setting.budget,
-        delta: setting.delta,
-        guarantee: method.guarantee,
-        prior_weights: None,
-    };
     let design = Design { scored_by: instance.scored_by.clone(), questions: None };
-    let problem = Problem::designed(spec, design)?;
+    let problem = method.problem(setting, &instance.attributes, order.len(), design)?;
     let means = || order.iter().map(|arm| instance.means[arm.index()].clone()).collect();
     let policy = method.policy(setting.seed, (method.policy == "oracle").then(means))?;
     method.session(problem, policy)

@@ -31,10 +31,7 @@ impl Test {
                 2.0 * sigma * sigma * self.price / (gap * gap)
             }
             ScoreLaw::Binary => self.price / divergence(mean, self.threshold),
-            ScoreLaw::Beta(concentration) => {
-                self.price / growth::beta(mean, concentration, self.threshold)
-            }
-            ScoreLaw::BetaWithin { concentration, range: [lowest, highest] } => {
+            ScoreLaw::Beta(concentration, [lowest, highest]) => {
                 let share = |score: f64| (score - lowest) / (highest - lowest);
                 self.price / growth::beta(share(mean), concentration, share(self.threshold))
             }
@@ -166,7 +163,7 @@ mod tests {
         for (concentration, expected) in
             [(4.0, [346.0, 91.0, 30.7, 19.5, 13.4]), (20.0, [115.0, 51.5, 26.2, 18.4, 13.3])]
         {
-            let law = ScoreLaw::Beta(concentration);
+            let law = ScoreLaw::Beta(concentration, [0.0, 1.0]);
             let test = Test { price: libm::log(100.0 / 0.02), threshold: 0.5, law };
             for (gap, expected) in gaps.into_iter().zip(expected) {
                 let calls = test.complexity(0.5 + gap);

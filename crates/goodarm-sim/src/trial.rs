@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use goodarm_core::policy::{NAMES, Parameters, PolicyError, by_name};
-use goodarm_core::session::InFlightShareOutOfRange;
 use goodarm_core::{
-    ArmId, Call, Guarantee, Options, Policy, Problem, Session, SpecError, StopReason,
+    ArmId, AttributeSpec, Call, Design, Guarantee, Options, Policy, Problem, ProblemSpec, Session,
+    SpecError, StopReason,
 };
 
 use crate::labels::LabelResult;
@@ -37,7 +37,21 @@ impl Method {
     ) -> Result<Box<dyn Policy + Send>, TrialError> {
         let parameters = Parameters { seed, means, ..self.parameters.clone() };
         by_name(&self.policy, &parameters)
-            .map_err(|reason| TrialError::Policy { name: self.policy.clone(), reason })
+            .map_err(|reason| TrialError::Policy(self.policy.clone(), reason))
+    }
+
+    /// The problem of a trial.
+    pub(crate) fn problem(
+        &self,
+        settings: TrialSettings,
+        attributes: &[AttributeSpec],
+        arms: usize,
+        design: Design,
+    ) -> Result<Problem, TrialError> {
+        let TrialSettings { budget, delta, .. } = settings;
+        let (attributes, guarantee) = (attributes.to_vec(), self.guarantee);
+        let spec = ProblemSpec { arms, attributes, budget, delta, guarantee, prior_weights: None };
+        Ok(Problem::designed(spec, design)?)
     }
 
     /// Opens a session.
@@ -46,8 +60,12 @@ impl Method {
         problem: Problem,
         policy: Box<dyn Policy + Send>,
     ) -> Result<Session, TrialError> {
-        Session::with_options(problem, policy, self.options)
-            .map_err(|reason| TrialError::InFlightShare { method: self.name.clone(), reason })
+        Session::with_options(problem, policy, self.options).map_err(|reason| self.wrong(reason))
+    }
+
+    /// An error in the settings of this method.
+    pub(crate) fn wrong(&self, reason: impl ToString) -> TrialError {
+        TrialError::Method(self.name.clone(), reason.to_string())
     }
 }
 
@@ -95,7 +113,7 @@ pub struct TrialSettings {
 }
 
 /// What became of it. Arms are those of the instance, whatever order the session saw.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trial {
     /// Good arms in the instance.
     pub good_count: usize,
@@ -162,35 +180,9 @@ pub enum TrialError {
     #[error(transparent)]
     Problem(#[from] SpecError),
     /// There is no such policy, or its settings are wrong.
-    #[error("policy {name:?}: {reason}; there are {}", NAMES.join(", "))]
-    Policy {
-        /// What was asked for.
-        name: String,
-        /// What is wrong with it.
-        reason: PolicyError,
-    },
-    /// Not a share of the budget.
-    #[error("method {method}: budget_raised_at: {share} is not between 0 and 1")]
-    RaisedAt {
-        /// Whose.
-        method: String,
-        /// What was given.
-        share: f64,
-    },
-    /// Worlds of questions know no such setting.
-    #[error("method {method}: worlds of questions know no {setting}")]
-    OfQuestions {
-        /// Whose.
-        method: String,
-        /// Which setting.
-        setting: &'static str,
-    },
-    /// A setting of the session is wrong.
-    #[error("method {method}: {reason}")]
-    InFlightShare {
-        /// Whose.
-        method: String,
-        /// What is wrong with it.
-        reason: InFlightShareOutOfRange,
-    },
+    #[error("policy {0:?}: {1}; there are {names}", names = NAMES.join(", "))]
+    Policy(String, PolicyError),
+    /// The name of a method, and what is wrong with it.
+    #[error("method {0}: {1}")]
+    Method(String, String),
 }

@@ -67,15 +67,9 @@ pub enum ScoreLaw {
     Gaussian(f64),
     /// 0 or 1.
     Binary,
-    /// Beta with this concentration: parameters k·mean and k·(1 - mean).
-    Beta(f64),
-    /// The same in another range than 0 to 1.
-    BetaWithin {
-        /// Of scores in units of the range.
-        concentration: f64,
-        /// The lowest score and the highest.
-        range: [f64; 2],
-    },
+    /// Beta within a range, its lowest score and its highest. In units of the range, the parameters are
+    /// k·mean and k·(1 - mean) with this concentration k.
+    Beta(f64, [f64; 2]),
     /// Always the mean.
     Exact,
 }
@@ -211,13 +205,14 @@ impl ScoreLaw {
         match self {
             Self::Gaussian(sigma) => mean + sigma * random.normal(),
             Self::Binary => f64::from(u8::from(random.uniform() < mean)),
-            Self::Beta(_) if mean <= 0.0 || mean >= 1.0 => mean,
-            Self::Beta(concentration) => {
-                random.beta(concentration * mean, concentration * (1.0 - mean))
-            }
-            Self::BetaWithin { concentration, range: [lowest, highest] } => {
+            Self::Beta(concentration, [lowest, highest]) => {
                 let width = highest - lowest;
-                let share = Self::Beta(concentration).draw((mean - lowest) / width, random);
+                let mean = (mean - lowest) / width;
+                let share = if mean <= 0.0 || mean >= 1.0 {
+                    mean
+                } else {
+                    random.beta(concentration * mean, concentration * (1.0 - mean))
+                };
                 (lowest + width * share).clamp(lowest, highest)
             }
             Self::Exact => mean,

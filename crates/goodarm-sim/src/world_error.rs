@@ -7,38 +7,24 @@ use crate::pools::PoolError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorldError {
-    /// Its answers are recorded ones.
+    /// The world has recorded answers, and none were given.
     #[error("means.pools needs recorded answers, and none were given")]
     PoolsMissing,
     /// The recorded answers cannot be read.
     #[error(transparent)]
     Pools(#[from] PoolError),
-    /// One gap, threshold or kind for each price or arm.
-    #[error("{given} {what} for {wanted} {owners}")]
-    Count {
-        /// Such as gaps.
-        what: &'static str,
-        /// How many there are.
-        given: usize,
-        /// How many there should be.
-        wanted: usize,
-        /// Such as prices.
-        owners: &'static str,
-    },
-    /// No attribute at all, or more means than a computer could hold.
+    /// Not one gap, threshold or kind for each price or arm.
+    #[error("{0}")]
+    Count(String),
+    /// No attribute at all, or more means than memory can hold.
     #[error(
-        "{arms} arms with {attributes} attributes: at least one attribute and at most {PAIRS_MAX} pairs are needed"
+        "{0} arms with {1} attributes: at least one attribute and at most {PAIRS_MAX} pairs are needed"
     )]
-    Size {
-        /// How many arms.
-        arms: usize,
-        /// How many attributes each has.
-        attributes: usize,
-    },
-    /// Bad arms fail an attribute that is not there.
+    Size(usize, usize),
+    /// Bad arms fail an attribute that does not exist.
     #[error("fails: {0} is not an attribute, they are 0 to 3")]
     Fails(usize),
-    /// Scores cannot scatter like that.
+    /// Scores cannot scatter like this.
     #[error("deviation: {0}")]
     Deviation(#[from] DeviationError),
     /// Not shares of one variance.
@@ -47,22 +33,25 @@ pub enum WorldError {
     /// Questions that cannot be invented.
     #[error("questions: {0}")]
     Questions(&'static str),
-    /// A pilot that cannot be made, or is larger than anyone would make it.
+    /// A pilot that cannot be made, or that is implausibly large.
     #[error(
         "calibrated: a pilot has calls, at least as many answers as labels, and a precision and a delta strictly between 0 and 1"
     )]
     Pilot,
     /// More right answers than answers.
-    #[error("right: {right} of {answers} answers")]
-    Right {
-        /// How many are right.
-        right: usize,
-        /// How many there are.
-        answers: usize,
-    },
+    #[error("right: {0} of {1} answers")]
+    Right(usize, usize),
     /// Not the parameters of a Beta law.
     #[error("{0}: [{1}, {2}] are not two positive numbers")]
     MeansLaw(&'static str, f64, f64),
+}
+
+impl WorldError {
+    /// Checks the parameters of a Beta law.
+    pub(crate) fn check_law(name: &'static str, [a, b]: [f64; 2]) -> Result<(), Self> {
+        let is_law = a > 0.0 && b > 0.0 && a + b < f64::INFINITY;
+        if is_law { Ok(()) } else { Err(Self::MeansLaw(name, a, b)) }
+    }
 }
 
 /// The most pairs of arm and attribute in a world.

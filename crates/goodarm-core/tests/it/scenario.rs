@@ -31,7 +31,7 @@ fn attribute(random: &mut Random, index: usize) -> (AttributeSpec, ScoreLaw, Bil
     let (scores, law) = match random.below(6) {
         0 => (ScoreModel::SubGaussian { sigma: 1.0, lowest: None }, ScoreLaw::Gaussian(1.0)),
         1 => (ScoreModel::SubGaussian { sigma: 0.5, lowest: Some(0.0) }, ScoreLaw::Binary),
-        2 => (ScoreModel::UNIT, ScoreLaw::Beta(4.0)),
+        2 => (ScoreModel::UNIT, ScoreLaw::Beta(4.0, [0.0, 1.0])),
         3 => (ScoreModel::Exact, ScoreLaw::Exact),
         _ => (ScoreModel::Binary, ScoreLaw::Binary),
     };

@@ -52,16 +52,9 @@ pub struct CalibratedSpec {
 impl BiasedSpec {
     /// Everything that can be said without a draw.
     pub(super) fn check(&self) -> Result<(), WorldError> {
-        let laws = [
-            ("right_means", self.right_means),
-            ("wrong_means", self.wrong_means),
-            ("misleading_means", self.misleading_means),
-        ];
-        for (name, [a, b]) in laws {
-            if !(a > 0.0 && b > 0.0 && a + b < f64::INFINITY) {
-                return Err(WorldError::MeansLaw(name, a, b));
-            }
-        }
+        WorldError::check_law("right_means", self.right_means)?;
+        WorldError::check_law("wrong_means", self.wrong_means)?;
+        WorldError::check_law("misleading_means", self.misleading_means)?;
         if let Some(spec) = self.calibrated {
             let fits = spec.answers <= PILOT_MAX
                 && (1..=CALLS_MAX).contains(&spec.calls)
@@ -190,6 +183,6 @@ mod tests {
         }
         let text = "name = 'x'\nmeans.approved = { answers = 3, right = 4 }";
         let error = parse::<WorldSpec>(text).unwrap().instance(5, None).unwrap_err();
-        assert_eq!(error, WorldError::Right { right: 4, answers: 3 });
+        assert_eq!(error, WorldError::Right(4, 3));
     }
 }

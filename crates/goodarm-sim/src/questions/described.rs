@@ -158,7 +158,7 @@ impl Described {
         let index = attribute.index();
         let [good, bad] = self.spec.means[index];
         let is_good = self.is_good(question, label);
-        if self.spec.laws[index] == ScoreLaw::Exact {
+        if self.law(attribute) == ScoreLaw::Exact {
             return if is_good { good } else { bad };
         }
         let drawn = |mean: f64, label: u64| {
@@ -180,17 +180,9 @@ impl Described {
         }
     }
 
-    /// The `call`-th score of an answer.
-    pub(super) fn score(
-        &self,
-        seed: u64,
-        (question, label): (QuestionId, Label),
-        attribute: AttributeId,
-        call: u64,
-    ) -> f64 {
-        let path = [u64::from(question.0), u64::from(label.0), u64::from(attribute.0), call];
-        let mean = self.mean((question, label), attribute);
-        self.spec.laws[attribute.index()].draw(mean, &mut Random::at(seed, &path))
+    /// How the scores of an attribute scatter.
+    pub(super) fn law(&self, attribute: AttributeId) -> ScoreLaw {
+        self.spec.laws[attribute.index()]
     }
 
     /// How likely a fresh answer is to be good.

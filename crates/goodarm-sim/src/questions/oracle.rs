@@ -7,6 +7,7 @@ use goodarm_core::{
 };
 
 use crate::questions::world::QuestionWorld;
+use crate::theory::divergence;
 
 /// Knows what is good.
 #[derive(Clone, Debug)]
@@ -48,7 +49,7 @@ impl QuestionOracle {
             let mean = self.world.mean(answer, attribute);
             let calls = match declared.is_exact() {
                 true => 1.0,
-                false => (left / growth(mean, declared.threshold())).max(1.0),
+                false => (left / divergence(mean, declared.threshold()).max(GROWTH_MIN)).max(1.0),
             };
             cost += calls * declared.price().units();
             next = next.or(Some(attribute));
@@ -115,10 +116,6 @@ fn offer(books: &Books) -> Share {
     Share::of(0.9 * books.pool().map_or(0.0, Share::fraction))
 }
 
-/// Evidence for each binary score, on average.
-fn growth(mean: f64, threshold: f64) -> f64 {
-    let part = |p: f64, q: f64| if p > 0.0 { p * libm::log(p / q) } else { 0.0 };
-    (part(mean, threshold) + part(1.0 - mean, 1.0 - threshold)).max(1e-6)
-}
-
+/// The least evidence for a binary score, on average.
+const GROWTH_MIN: f64 = 1e-6;
 const TYPICAL_CALLS: f64 = 20.0;

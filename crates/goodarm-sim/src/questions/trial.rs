@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use goodarm_core::{
-    ArmId, Ask, Design, Label, Outcome, Policy, Problem, ProblemSpec, QuestionId, Session,
-    StopReason, Target,
+    ArmId, Ask, Design, Label, Outcome, Policy, QuestionId, Session, StopReason, Target,
 };
 
 use crate::num::real;
@@ -23,7 +22,7 @@ pub(crate) fn run(
     method: &Method,
     setting: TrialSettings,
 ) -> Result<Trial, TrialError> {
-    let refused = |setting| TrialError::OfQuestions { method: method.name.clone(), setting };
+    let refused = |what| method.wrong(format!("worlds of questions have no {what}"));
     if method.raised_at.is_some() {
         return Err(refused("budget_raised_at"));
     }
@@ -53,14 +52,13 @@ pub(crate) fn run(
     Ok(Trial {
         good_count: world.answerable_count(),
         certified: certified.collect(),
-        rejected_count: 0,
         budget: setting.budget,
         spent: books.ledger().settled().units(),
         pull_count: watcher.call_count,
         reason,
         spent_on: vec![problem.attributes().map(spent_on).collect()],
         branches: watcher.branches,
-        labelled: Vec::new(),
+        ..Trial::default()
     })
 }
 
@@ -69,17 +67,10 @@ fn session(
     method: &Method,
     setting: TrialSettings,
 ) -> Result<Session, TrialError> {
-    let spec = ProblemSpec {
-        arms: world.questions.answers.len(),
-        attributes: world.attributes.clone(),
-        budget: setting.budget,
-        delta: setting.delta,
-        guarantee: method.guarantee,
-        prior_weights: None,
-    };
     let questions = Some(world.questions.clone());
     let design = Design { scored_by: world.scored_by.clone(), questions };
-    let problem = Problem::designed(spec, design)?;
+    let arms = world.questions.answers.len();
+    let problem = method.problem(setting, &world.attributes, arms, design)?;
     let policy: Box<dyn Policy + Send> = match method.policy.as_str() {
         "oracle" => Box::new(QuestionOracle::new(world.clone())),
         _ => method.policy(setting.seed, None)?,
@@ -145,14 +136,11 @@ fn self_consistency(world: &QuestionWorld, setting: TrialSettings) -> Trial {
     Trial {
         good_count: world.answerable_count(),
         certified: certified.collect(),
-        rejected_count: 0,
         budget: setting.budget,
         spent,
         pull_count: draws * world.questions.count as u64,
-        reason: None,
         spent_on: vec![vec![0.0; world.attributes.len()]],
-        branches: BTreeMap::new(),
-        labelled: Vec::new(),
+        ..Trial::default()
     }
 }
 

@@ -12,6 +12,7 @@ use crate::num::size;
 use crate::pools::{self, AnswerPool, PoolError};
 use crate::questions::described::{Described, QuestionDescription};
 use crate::random::Random;
+use crate::world::ScoreLaw;
 use crate::world_error::WorldError;
 
 /// What a session is told of questions, and who answers its calls.
@@ -49,11 +50,7 @@ pub struct InventedSpec {
 
 impl InventedSpec {
     pub(crate) fn check(&self) -> Result<(), WorldError> {
-        let positive = |number: f64| number > 0.0 && number < f64::INFINITY;
-        let [a, b] = self.difficulty;
-        if !(positive(a) && positive(b)) {
-            return Err(WorldError::MeansLaw("difficulty", a, b));
-        }
+        WorldError::check_law("difficulty", self.difficulty)?;
         match self.questions {
             0 => Err(WorldError::Questions("at least one is needed")),
             1..=QUESTIONS_MAX => Ok(()),
@@ -200,14 +197,6 @@ impl QuestionWorld {
         attributes.into_iter().all(|(id, it)| self.mean(answer, id) >= it.threshold)
     }
 
-    /// Whether an answer is right, where that is recorded.
-    pub fn is_right(&self, (question, label): (QuestionId, Label)) -> Option<bool> {
-        match &self.kind {
-            Kind::Invented(_) | Kind::Described(_) => None,
-            Kind::Recorded(world) => Some(world.pools[question.index()].gold == Some(label)),
-        }
-    }
-
     /// How likely a fresh answer is to be good.
     pub fn theta(&self, question: QuestionId) -> f64 {
         match &self.kind {
@@ -229,13 +218,13 @@ impl QuestionWorld {
         attribute: AttributeId,
         call: u64,
     ) -> f64 {
-        if let Kind::Described(world) = &self.kind {
-            return world.score(seed, (question, label), attribute, call);
-        }
         let path = [u64::from(question.0), u64::from(label.0), u64::from(attribute.0), call];
-        let mut random = Random::at(seed, &path);
         let mean = self.mean((question, label), attribute);
-        f64::from(u8::from(random.uniform() < mean))
+        let law = match &self.kind {
+            Kind::Described(world) => world.law(attribute),
+            Kind::Invented(_) | Kind::Recorded(_) => ScoreLaw::Binary,
+        };
+        law.draw(mean, &mut Random::at(seed, &path))
     }
 
     /// The `call`-th answer to a question, if it can be read.

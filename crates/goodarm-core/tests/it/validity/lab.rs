@@ -43,7 +43,7 @@ pub(super) const FLOORLESS: Scores = Scores {
     law: ScoreLaw::Gaussian(NOISE),
 };
 pub(super) const BOUNDED: Scores =
-    Scores { name: "bounded", declared: ScoreModel::UNIT, law: ScoreLaw::Beta(1.0) };
+    Scores { name: "bounded", declared: ScoreModel::UNIT, law: ScoreLaw::Beta(1.0, [0.0, 1.0]) };
 pub(super) const BINARY: Scores =
     Scores { name: "binary", declared: ScoreModel::Binary, law: ScoreLaw::Binary };
 

@@ -25,7 +25,7 @@ impl PlanSpec {
     }
 
     pub(super) fn check_questions(&self) -> Result<(), PlanError> {
-        let wrong = |key, reason| Err(PlanError::Questions { key, reason });
+        let wrong = |key, reason| Err(PlanError::Questions(key, reason));
         let alone = "only with `questions`";
         let is_asked = |verifier: &PlanVerifier| {
             verifier.solver || verifier.good_mean.is_some() || verifier.bad_mean.is_some()
