@@ -5,7 +5,7 @@ use goodarm_record::view::Overview;
 use serde_json::{Value, json};
 
 use crate::place::{Place, is_good};
-use crate::server::{Act, Seen, Server};
+use goodarm_testing::{Action, Request, Server};
 
 fn job(url: &str, rest: &str) -> String {
     format!(
@@ -28,13 +28,11 @@ threshold = 0.7
 }
 
 /// What a run comes to, and how many requests it made.
-fn run(script: impl Fn(&Seen) -> Act + Send + Sync + 'static, rest: &str) -> (Overview, usize) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    let server = runtime.block_on(Server::with(script));
+fn run(
+    script: impl Fn(&Request) -> Action + Send + Sync + 'static,
+    rest: &str,
+) -> (Overview, usize) {
+    let server = Server::with(script);
     let place = Place::new(9);
     place.write("job.toml", &job(&server.url(""), rest));
     let (ending, summary) = place.run();
@@ -47,7 +45,7 @@ fn run(script: impl Fn(&Seen) -> Act + Send + Sync + 'static, rest: &str) -> (Ov
 }
 
 /// A judge that says yes to a right answer with this probability.
-fn weighed(seen: &Seen, yes: f64) -> Act {
+fn weighed(seen: &Request, yes: f64) -> Action {
     let is_right = seen.body.contains("Is right right");
     let yes: f64 = if is_right { yes } else { 0.1 };
     let top = json!([
@@ -58,9 +56,9 @@ fn weighed(seen: &Seen, yes: f64) -> Act {
     chat(json!({"message": {"content": "Yes"}, "finish_reason": "length", "logprobs": logprobs}))
 }
 
-fn chat(choice: Value) -> Act {
+fn chat(choice: Value) -> Action {
     let usage = json!({"prompt_tokens": 20, "completion_tokens": 1});
-    Act::Json(json!({"choices": [choice], "usage": usage}))
+    Action::Json(json!({"choices": [choice], "usage": usage}))
 }
 
 #[test]
@@ -82,7 +80,7 @@ fn what_the_margin_may_hide_is_not_certified() {
 
 #[test]
 fn a_prompt_that_is_longer_than_was_said_is_paid_and_recorded() {
-    let yes = |_: &Seen| chat(json!({"message": {"content": "No"}, "finish_reason": "stop"}));
+    let yes = |_: &Request| chat(json!({"message": {"content": "No"}, "finish_reason": "stop"}));
     let (summary, _) = run(yes, "max_tokens = 5\ninput_tokens_max = 10");
     assert_eq!(summary.money.overruns, summary.calls);
     let (summary, _) = run(yes, "max_tokens = 5\ninput_tokens_max = 20");
@@ -92,10 +90,10 @@ fn a_prompt_that_is_longer_than_was_said_is_paid_and_recorded() {
 /// A minute of calls at nothing each would be tens of thousands.
 #[test]
 fn a_server_that_counts_no_tokens_is_paid_at_the_ceiling_and_that_is_said() {
-    let answer = |seen: &Seen, usage: &Value| {
+    let answer = |seen: &Request, usage: &Value| {
         let text = if seen.body.contains("Is right right") { "Yes" } else { "No" };
         let choice = json!({"message": {"content": text}, "finish_reason": "stop"});
-        Act::Json(json!({"choices": [choice], "usage": usage}))
+        Action::Json(json!({"choices": [choice], "usage": usage}))
     };
     for (usage, words) in [
         (json!({"prompt_tokens": 0, "completion_tokens": 0}), "0 for a prompt of at least 1."),

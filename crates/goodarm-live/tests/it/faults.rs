@@ -2,8 +2,6 @@
 //! ever speaks for an answer.
 
 use goodarm_core::{AttributeId, Target};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use goodarm_live::run::Run;
@@ -15,7 +13,7 @@ use goodarm_record::notice::{Notice, Observer};
 use serde_json::json;
 
 use crate::place::{Place, is_good};
-use crate::server::{Act, Seen, Server, runtime};
+use goodarm_testing::{Action, Request, Server};
 
 fn job(url: &str, rest: &str) -> String {
     format!(
@@ -34,20 +32,16 @@ threshold = 0.5
     )
 }
 
-fn score_of(seen: &Seen) -> f64 {
+fn score_of(seen: &Request) -> f64 {
     if seen.body.contains("right") { 1.0 } else { 0.0 }
 }
 
 /// Runs a job against a server that misbehaves by its own rule.
 fn run_against(
-    script: impl Fn(&Seen, usize) -> Act + Send + Sync + 'static,
+    script: impl Fn(&Request, usize) -> Action + Send + Sync + 'static,
     rest: &str,
 ) -> (Place, Ending, goodarm_record::view::Overview, usize) {
-    let runtime = runtime();
-    let count = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&count);
-    let server = runtime
-        .block_on(Server::with(move |seen| script(seen, counter.fetch_add(1, Ordering::SeqCst))));
+    let server = Server::counting(script);
     let place = Place::new(9);
     place.write("job.toml", &job(&server.url("/"), rest));
     let (ending, summary) = place.run();
@@ -57,11 +51,11 @@ fn run_against(
     for line in place.certified() {
         assert!(line.contains("right"), "a wrong answer was certified: {line}");
     }
-    (place, ending, summary, count.load(Ordering::SeqCst))
+    (place, ending, summary, server.request_count())
 }
 
-fn answer(seen: &Seen) -> Act {
-    Act::Json(json!({"score": score_of(seen)}))
+fn answer(seen: &Request) -> Action {
+    Action::Json(json!({"score": score_of(seen)}))
 }
 
 #[test]
@@ -76,9 +70,8 @@ fn every_good_answer_is_certified_when_nothing_goes_wrong() {
 /// Calls that are decided ahead of the disk are not made ahead of their turn.
 #[test]
 fn verifiers_together_never_get_more_calls_than_the_job_allows() {
-    let runtime = runtime();
-    let slowly = |seen: &Seen| Act::Later(Duration::from_millis(1), Box::new(answer(seen)));
-    let server = runtime.block_on(Server::with(slowly));
+    let slowly = |seen: &Request| Action::Later(Duration::from_millis(1), Box::new(answer(seen)));
+    let server = Server::with(slowly);
     let place = Place::new(90);
     let verifier = |name: &str| {
         format!(
@@ -97,7 +90,7 @@ fn verifiers_together_never_get_more_calls_than_the_job_allows() {
     let (_, summary) = place.run();
     place.assert_clean();
     assert!(summary.calls > 1000, "{}", summary.calls);
-    assert!((2..=8).contains(&server.out_max()), "{} at once", server.out_max());
+    assert!((2..=8).contains(&server.in_flight_max()), "{} at once", server.in_flight_max());
 }
 
 /// Looks into the journal at everything that it hears.
@@ -140,8 +133,7 @@ impl Observer for Witness {
 
 #[test]
 fn no_one_hears_of_what_others_said_before_it_is_written() {
-    let runtime = runtime();
-    let server = runtime.block_on(Server::with(answer));
+    let server = Server::with(answer);
     let place = Place::new(9);
     let check = "[[verifiers]]\nname = \"says something\"\nkind = \"check\"\ncheck = \"regex\"\npattern = \"right|wrong\"\n";
     place.write("job.toml", &job(&server.url("/"), "").replacen("[[", &format!("{check}[["), 1));
@@ -153,8 +145,8 @@ fn no_one_hears_of_what_others_said_before_it_is_written() {
 
 #[test]
 fn a_429_is_sent_again_in_its_place_and_costs_nothing() {
-    let refuse = |seen: &Seen, index: usize| match index % 5 {
-        2 => Act::Status(429, ("Retry-After", "0".into()), String::new()),
+    let refuse = |seen: &Request, index: usize| match index % 5 {
+        2 => Action::Status(429, ("Retry-After", "0".into()), String::new()),
         _ => answer(seen),
     };
     let (_, _, summary, requests) = run_against(refuse, "");
@@ -170,13 +162,13 @@ const GARBAGE: &[u8] =
 
 #[test]
 fn every_kind_of_bad_reply_counts_as_the_lowest_score() {
-    let misbehave = |seen: &Seen, index: usize| match index % 24 {
-        3 => Act::Status(500, ("", String::new()), "oops".into()),
-        7 => Act::Bytes(GARBAGE.to_vec()),
-        11 => Act::HalfBody("{\"score\": 1.0, \"more\": 12345}".into()),
-        15 => Act::Json(json!({"score": 17})),
-        18 => Act::Json(json!({"score": "NaN"})),
-        21 => Act::Close,
+    let misbehave = |seen: &Request, index: usize| match index % 24 {
+        3 => Action::Status(500, ("", String::new()), "oops".into()),
+        7 => Action::Bytes(GARBAGE.to_vec()),
+        11 => Action::HalfBody("{\"score\": 1.0, \"more\": 12345}".into()),
+        15 => Action::Json(json!({"score": 17})),
+        18 => Action::Json(json!({"score": "NaN"})),
+        21 => Action::Close,
         _ => answer(seen),
     };
     let (_, _, summary, requests) = run_against(misbehave, "");
@@ -187,7 +179,7 @@ fn every_kind_of_bad_reply_counts_as_the_lowest_score() {
 
 #[test]
 fn a_scale_of_its_own_certifies_nothing() {
-    let act = |_: &Seen, _: usize| Act::Json(json!({"score": 3}));
+    let act = |_: &Request, _: usize| Action::Json(json!({"score": 3}));
     let (_, _, summary, _) = run_against(act, "");
     assert_eq!(summary.certified, 0, "3 of 10 points is no full score");
     let failures = &summary.verifiers[0].failures;
@@ -196,9 +188,9 @@ fn a_scale_of_its_own_certifies_nothing() {
 
 #[test]
 fn slow_and_out_of_order_replies_change_nothing() {
-    let dawdle = |seen: &Seen, index: usize| {
+    let dawdle = |seen: &Request, index: usize| {
         let wait = Duration::from_millis([0, 12, 3, 25, 1][index % 5]);
-        Act::Later(wait, Box::new(answer(seen)))
+        Action::Later(wait, Box::new(answer(seen)))
     };
     let (_, _, summary, _) = run_against(dawdle, "");
     assert_eq!(summary.certified, 6);
@@ -206,9 +198,9 @@ fn slow_and_out_of_order_replies_change_nothing() {
 
 #[test]
 fn a_bill_that_is_missing_costs_the_ceiling_and_one_that_is_too_high_is_recorded() {
-    let bill = |seen: &Seen, index: usize| {
+    let bill = |seen: &Request, index: usize| {
         let score = score_of(seen);
-        Act::Json(match index % 10 {
+        Action::Json(match index % 10 {
             4 => json!({"score": score}),
             7 => json!({"score": score, "cost": 2.5}),
             _ => json!({"score": score, "cost": 0.25}),
@@ -245,7 +237,7 @@ fn a_server_that_is_down_stops_the_run_and_poisons_nothing() {
 fn a_server_that_breaks_again_and_again_is_not_fed() {
     let (_, ending, summary, _) = run_against(
         |seen, count| {
-            let oops = Act::Status(500, ("", String::new()), "oops".into());
+            let oops = Action::Status(500, ("", String::new()), "oops".into());
             if count < 5 { answer(seen) } else { oops }
         },
         "patience = 0.6",

@@ -1,7 +1,6 @@
 //! A verifier that does not work must not look like answers that are bad.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use goodarm_core::{ArmId, StopReason};
@@ -16,22 +15,17 @@ use goodarm_record::view::Overview;
 use serde_json::{Value, json};
 
 use crate::place::Place;
-use crate::server::{Act, Seen, Server, runtime};
+use goodarm_testing::{Action, Request, Server};
 
 /// A judge behind a chat endpoint that acts by a rule, and a job for it.
 struct Judge {
-    _runtime: tokio::runtime::Runtime,
+    server: Server,
     place: Place,
-    request_count: Arc<AtomicUsize>,
 }
 
 impl Judge {
-    fn new(rest: &str, script: impl Fn(&Seen, usize) -> Act + Send + Sync + 'static) -> Self {
-        let runtime = runtime();
-        let request_count = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&request_count);
-        let serve = move |seen: &Seen| script(seen, count.fetch_add(1, Ordering::SeqCst));
-        let server = runtime.block_on(Server::with(serve));
+    fn new(rest: &str, script: impl Fn(&Request, usize) -> Action + Send + Sync + 'static) -> Self {
+        let server = Server::counting(script);
         let place = Place::new(6);
         place.write(
             "job.toml",
@@ -54,29 +48,27 @@ threshold = 0.5
                 server.url("/v1")
             ),
         );
-        // It lives as long as its runtime.
-        std::mem::forget(server);
-        Self { _runtime: runtime, place, request_count }
+        Self { server, place }
     }
 
     fn requests(&self) -> usize {
-        self.request_count.load(Ordering::SeqCst)
+        self.server.request_count()
     }
 }
 
-fn says(text: &str) -> Act {
-    Act::Json(
+fn says(text: &str) -> Action {
+    Action::Json(
         json!({"id": "x", "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 9, "completion_tokens": 1}}),
     )
 }
 
-fn verdict(seen: &Seen) -> Act {
+fn verdict(seen: &Request) -> Action {
     says(if seen.body.contains("right? right") { "yes" } else { "no" })
 }
 
-fn refusal(status: u16, body: &str) -> Act {
-    Act::Status(status, ("", String::new()), body.to_owned())
+fn refusal(status: u16, body: &str) -> Action {
+    Action::Status(status, ("", String::new()), body.to_owned())
 }
 
 const NO_MODEL: &str = r#"{"error":{"message":"Invalid model name passed in model=gpt-5-nano-mistyped","type":"invalid_request_error"}}"#;
@@ -93,11 +85,11 @@ fn assert_never_scored(ending: Ending) -> NeverScored {
 fn a_verifier_that_never_scores_stops_the_run_after_five_failures_of_any_kind() {
     let missing = json!({"choices": [{"message": {}, "finish_reason": "stop"}]});
     let other_api = json!({"completion": "yes", "stop_reason": "end_turn"});
-    let failures: [(Act, &str, &str); 5] = [
+    let failures: [(Action, &str, &str); 5] = [
         (refusal(400, NO_MODEL), "Invalid model name", NO_MODEL),
         (refusal(500, "boom"), "500: boom", "boom"),
-        (Act::Json(other_api), "", "end_turn"),
-        (Act::Json(missing), "", "finish_reason"),
+        (Action::Json(other_api), "", "end_turn"),
+        (Action::Json(missing), "", "finish_reason"),
         (says("I cannot say."), "", "I cannot say."),
     ];
     for (act, reason, reply) in failures {
@@ -140,7 +132,7 @@ fn an_exact_verifier_that_fails_rejects_nobody() {
 fn a_verifier_is_on_trial_until_its_first_score() {
     let judge = Judge::new("", |seen, count| {
         let answer = if count < 4 { refusal(400, NO_MODEL) } else { verdict(seen) };
-        Act::Later(Duration::from_millis(5), Box::new(answer))
+        Action::Later(Duration::from_millis(5), Box::new(answer))
     });
     let (ending, overview) = judge.place.run();
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
@@ -263,7 +255,7 @@ fn what_looks_cached_is_in_the_journal_and_beside_the_promise() {
     let id = "chatcmpl-0123456789abcdef0123456789";
     let judge = Judge::new("", move |seen, _| {
         let said = if seen.body.contains("right? right") { "yes" } else { "no" };
-        Act::Json(
+        Action::Json(
             json!({"id": id, "choices": [{"message": {"content": said}, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 9, "completion_tokens": 1}}),
         )
@@ -307,7 +299,7 @@ fn scores_off_their_scale_missing_usage_and_high_ceilings_are_noted() {
     let metered = "max_tokens = 5\nmetered = { input = 1, output = 1, per = 1 }\n";
     let mute =
         json!({"id": "x", "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]});
-    let judge = Judge::new(metered, move |_, _| Act::Json(mute.clone()));
+    let judge = Judge::new(metered, move |_, _| Action::Json(mute.clone()));
     let (_, overview) = judge.place.run();
     assert_noted(&overview, "is paid at its ceiling for every call");
 

@@ -20,7 +20,6 @@ mod pilot;
 mod place;
 mod questions;
 mod rubrics;
-mod server;
 mod strays;
 mod turned_away;
 mod unreached;

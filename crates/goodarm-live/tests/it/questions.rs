@@ -14,7 +14,7 @@ use goodarm_record::journal::{self, FileStorage, Journal, OpenedJournal, Record}
 use serde_json::{Value, json};
 
 use crate::place::Place;
-use crate::server::{Act, Seen, Server, runtime};
+use goodarm_testing::{Action, Request, Server};
 
 /// So many questions, whose right answer is their number.
 fn place(count: usize) -> Place {
@@ -611,10 +611,9 @@ fn a_dear_generator_is_found_out_beside_a_cheap_one_that_is_bad() {
 /// A model answers, a model solves: each solution scores all answers to its question.
 #[test]
 fn models_answer_and_solve_over_http() {
-    let runtime = runtime();
     // Every fourth reply to a prompt is wrong, in whatever order calls arrive.
     let counts = Mutex::new(BTreeMap::<String, usize>::new());
-    let server = runtime.block_on(Server::with(move |seen: &Seen| {
+    let server = Server::with(move |seen: &Request| {
         let body = seen.json();
         let prompt = body["messages"][0]["content"].as_str().unwrap_or_default();
         let number: String = prompt.chars().filter(char::is_ascii_digit).collect();
@@ -625,11 +624,11 @@ fn models_answer_and_solve_over_http() {
             count.is_multiple_of(4)
         };
         let said = if is_wrong { "#### 77".into() } else { format!("Thinking.\n#### {number}") };
-        Act::Json(json!({
+        Action::Json(json!({
             "choices": [{"message": {"content": said}, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 20, "completion_tokens": 5},
         }))
-    }));
+    });
     let place = place(4);
     let url = server.url("/v1");
     place.write(

@@ -7,7 +7,7 @@ use goodarm_record::ending::Ending;
 use serde_json::{Value, json};
 
 use crate::place::{Place, is_good};
-use crate::server::{Act, Seen, Server, runtime};
+use goodarm_testing::{Action, Request, Server};
 
 /// A judge that is a command, with these criteria.
 fn job(reply: &str, criteria: &str, keys: &str) -> String {
@@ -178,11 +178,10 @@ fn a_score_below_the_lowest_blocks_that_criterion_alone() {
 #[test]
 fn a_worker_and_a_server_have_criteria_as_well() {
     let worker = r#"while read line; do case "$line" in *right*) echo '{"clear": 1, "is": {"true": 1}}';; *) echo '{"clear": 1, "is": {"true": 0}}';; esac; done"#;
-    let runtime = runtime();
-    let server = runtime.block_on(Server::with(|seen: &Seen| {
+    let server = Server::with(|seen: &Request| {
         let is_true = u8::from(seen.body.contains("right"));
-        Act::Json(json!({"clear": true, "is": {"true": is_true}}))
-    }));
+        Action::Json(json!({"clear": true, "is": {"true": is_true}}))
+    });
     let kinds = [
         format!("kind = \"command\"\nworker = true\nshell = '''{worker}'''\n"),
         format!("kind = \"http\"\nurl = \"{}\"\n", server.url("/")),
@@ -200,15 +199,14 @@ fn a_worker_and_a_server_have_criteria_as_well() {
 /// A model writes JSON into its prose, on a scale of its own.
 #[test]
 fn a_judge_that_is_a_model_has_criteria() {
-    let runtime = runtime();
-    let server = runtime.block_on(Server::with(|seen: &Seen| {
+    let server = Server::with(|seen: &Request| {
         let truth = if seen.body.contains("right") { 10 } else { 2 };
         let text = format!("Well. ```json\n{{\"clear\": 9, \"is\": {{\"true\": {truth}}}}}\n```");
-        Act::Json(json!({
+        Action::Json(json!({
             "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 20, "completion_tokens": 12},
         }))
-    }));
+    });
     let place = Place::new(6);
     let keys = format!(
         "candidates = \"answers.jsonl\"\nbudget = 300\ndelta = 0.1\n[[verifiers]]\nname = \"judge\"\nkind = \"llm\"\n\

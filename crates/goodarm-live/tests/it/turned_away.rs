@@ -11,7 +11,7 @@ use goodarm_record::view::Overview;
 use serde_json::json;
 
 use crate::place::Place;
-use crate::server::{Act, Seen, Server, runtime, status};
+use goodarm_testing::{Action, Request, Server, status};
 
 const COUNT: usize = 20;
 
@@ -30,7 +30,7 @@ fn place(url: &str, concurrency: usize, rest: &str) -> Place {
     place
 }
 
-fn is_about(seen: &Seen, index: usize) -> bool {
+fn is_about(seen: &Request, index: usize) -> bool {
     seen.json()["id"] == format!("q{index}")
 }
 
@@ -53,16 +53,15 @@ fn assert_others_certified(
 }
 
 fn run(code: u16, header: (&'static str, &str), refused: &'static [usize], concurrency: usize) {
-    let runtime = runtime();
     let header = (header.0, header.1.to_owned());
-    let script = move |seen: &Seen| {
+    let script = move |seen: &Request| {
         if refused.iter().any(|&index| is_about(seen, index)) {
-            return Act::Status(code, header.clone(), "too large".into());
+            return Action::Status(code, header.clone(), "too large".into());
         }
         // So that others are still at it when one has been turned away often enough.
-        Act::Later(Duration::from_millis(5), Box::new(Act::Json(json!({"score": 1}))))
+        Action::Later(Duration::from_millis(5), Box::new(Action::Json(json!({"score": 1}))))
     };
-    let server = runtime.block_on(Server::with(script));
+    let server = Server::with(script);
     let place = place(&server.url("/"), concurrency, "patience = 10\n");
     let began = Instant::now();
     let ended = place.run();
@@ -94,11 +93,10 @@ fn a_key_that_is_refused_for_one_answer_is_no_wrong_key() {
 /// gone down, and the run ends.
 #[test]
 fn one_that_is_left_to_the_end_is_given_up_if_others_got_through_beside_it() {
-    let runtime = runtime();
-    let script = |seen: &Seen| {
-        if is_about(seen, 7) { status(429) } else { Act::Json(json!({"score": 1})) }
+    let script = |seen: &Request| {
+        if is_about(seen, 7) { status(429) } else { Action::Json(json!({"score": 1})) }
     };
-    let server = runtime.block_on(Server::with(script));
+    let server = Server::with(script);
     let place = place(&server.url("/"), 8, "patience = 3\n");
     let job = place.read("job.toml");
     place.write("job.toml", &job.replace("policy = \"uniform\"", "policy = \"rcb\""));
@@ -114,11 +112,10 @@ fn one_that_is_left_to_the_end_is_given_up_if_others_got_through_beside_it() {
 /// Each of its calls pauses the verifier only until it is clear that others are answered.
 #[test]
 fn with_a_fixed_number_of_attempts_the_others_do_not_wait_for_it_for_ever() {
-    let runtime = runtime();
-    let script = |seen: &Seen| {
-        if is_about(seen, 0) { status(429) } else { Act::Json(json!({"score": 1})) }
+    let script = |seen: &Request| {
+        if is_about(seen, 0) { status(429) } else { Action::Json(json!({"score": 1})) }
     };
-    let server = runtime.block_on(Server::with(script));
+    let server = Server::with(script);
     let place = place(&server.url("/"), 1, "patience = 30\nretries = 2\n");
     let ended = place.run();
     assert_others_certified(&place, &ended, &[0]);
@@ -136,16 +133,15 @@ fn several_are_told_from_a_server_that_is_down() {
 /// The run was stopped while the refused answer's calls were all that was in flight.
 #[test]
 fn also_when_the_run_is_taken_up_again() {
-    let runtime = runtime();
     let is_open = Arc::new(AtomicBool::new(false));
     let open = Arc::clone(&is_open);
-    let script = move |seen: &Seen| {
+    let script = move |seen: &Request| {
         if is_about(seen, 0) || !open.load(Ordering::SeqCst) {
             return status(429);
         }
-        Act::Json(json!({"score": 1}))
+        Action::Json(json!({"score": 1}))
     };
-    let server = runtime.block_on(Server::with(script));
+    let server = Server::with(script);
     let place = place(&server.url("/"), 1, "patience = 10\n");
     let control = Control::default();
     let mut run = Run::begin(place.good_job()).expect("a new run");
@@ -168,17 +164,16 @@ fn also_when_the_run_is_taken_up_again() {
 /// The server takes so many requests a second, and turns the others away, whatever the answer.
 #[test]
 fn a_busy_server_makes_no_answer_look_bad() {
-    let runtime = runtime();
     let taken = Mutex::new((Instant::now(), 0));
-    let script = move |_: &Seen| {
+    let script = move |_: &Request| {
         let mut taken = taken.lock().expect("no one panics");
         if taken.0.elapsed() > Duration::from_millis(300) {
             *taken = (Instant::now(), 0);
         }
         taken.1 += 1;
-        if taken.1 > 12 { status(429) } else { Act::Json(json!({"score": 1})) }
+        if taken.1 > 12 { status(429) } else { Action::Json(json!({"score": 1})) }
     };
-    let server = runtime.block_on(Server::with(script));
+    let server = Server::with(script);
     let place = place(&server.url("/"), 16, "patience = 10\n");
     let ended = place.run();
     assert_others_certified(&place, &ended, &[]);
@@ -189,14 +184,13 @@ fn a_busy_server_makes_no_answer_look_bad() {
 /// Nothing is held against any answer while no call at all is answered.
 #[test]
 fn a_server_that_turns_everything_away_is_down() {
-    let runtime = runtime();
     let count = Mutex::new(0);
-    let script = move |_: &Seen| {
+    let script = move |_: &Request| {
         let mut count = count.lock().expect("no one panics");
         *count += 1;
-        if *count > 30 { status(429) } else { Act::Json(json!({"score": 1})) }
+        if *count > 30 { status(429) } else { Action::Json(json!({"score": 1})) }
     };
-    let server = runtime.block_on(Server::with(script));
+    let server = Server::with(script);
     for concurrency in [1, 8] {
         let place = place(&server.url("/"), concurrency, "patience = 8\n");
         let (ending, overview) = place.run();

@@ -8,7 +8,7 @@ use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, NeverScored};
 
 use crate::place::Place;
-use crate::server::{Act, Server, runtime};
+use goodarm_testing::{Action, Server};
 
 fn place(url: &str) -> Place {
     let place = Place::new(6);
@@ -71,10 +71,9 @@ fn a_worker_is_shown_with_its_command_line() {
 
 #[test]
 fn a_wrong_key_stops_the_run_within_seconds_and_says_what_the_server_said() {
-    let runtime = runtime();
     let body = r#"{"error": "invalid_api_key: no such team"}"#;
-    let refuse = |_: &_| Act::Status(401, ("", String::new()), body.to_owned());
-    let server = runtime.block_on(Server::with(refuse));
+    let refuse = |_: &_| Action::Status(401, ("", String::new()), body.to_owned());
+    let server = Server::with(refuse);
     let place = place(&server.url("/"));
     let failed = assert_stops(&place);
     assert!(

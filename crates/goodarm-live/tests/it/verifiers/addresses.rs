@@ -18,7 +18,7 @@ use super::{
     assert_down, assert_failed, assert_score, assert_wrong, candidate, line, make, question,
 };
 use crate::place::Place;
-use crate::server::{Act, Seen, Server, closed_port, completion, runtime, status};
+use goodarm_testing::{Action, Request, Server, closed_url, completion, status};
 
 const KEY_VARIABLE: &str = "CARGO_MANIFEST_DIR";
 
@@ -28,12 +28,12 @@ fn http(urls: &[String], keys: Value) -> Http {
     make(keys, Http::new).expect("a verifier")
 }
 
-fn good() -> Act {
-    Act::Json(json!({"score": 1}))
+fn good() -> Action {
+    Action::Json(json!({"score": 1}))
 }
 
-fn busy(seconds: u32) -> Act {
-    Act::Status(429, ("Retry-After", seconds.to_string()), "slow down".into())
+fn busy(seconds: u32) -> Action {
+    Action::Status(429, ("Retry-After", seconds.to_string()), "slow down".into())
 }
 
 /// So many calls, eight at once, each about another candidate.
@@ -54,13 +54,13 @@ async fn call_all(verifier: Http, line: &Arc<Throttle>, count: usize) -> Vec<Rep
 
 /// Which candidates a server has seen.
 fn ids(server: &Server) -> Vec<String> {
-    let id = |seen: &Seen| seen.json()["id"].as_str().expect("an id").to_owned();
-    server.seen().iter().map(id).collect()
+    let id = |seen: &Request| seen.json()["id"].as_str().expect("an id").to_owned();
+    server.requests().iter().map(id).collect()
 }
 
 #[tokio::test]
 async fn calls_are_spread_and_each_is_made_once() {
-    let (left, right) = (Server::start([good()]).await, Server::start([good()]).await);
+    let (left, right) = (Server::start([good()]), Server::start([good()]));
     let keys = json!({"api_key_env": KEY_VARIABLE, "headers": {"X-Team": "blue"}});
     let verifier = http(&[left.url("/a"), right.url("/b")], keys);
     assert_eq!(verifier.manifest().address_count, 2);
@@ -74,7 +74,7 @@ async fn calls_are_spread_and_each_is_made_once() {
     assert_eq!(all.len(), 40, "every candidate once");
     let key = std::env::var(KEY_VARIABLE).expect("cargo sets it");
     for (server, path) in [(&left, "/a"), (&right, "/b")] {
-        let seen = &server.seen()[0];
+        let seen = &server.requests()[0];
         assert_eq!(seen.path, path);
         assert_eq!(seen.header("authorization"), Some(format!("Bearer {key}").as_str()));
         assert_eq!(seen.header("x-team"), Some("blue"));
@@ -83,7 +83,7 @@ async fn calls_are_spread_and_each_is_made_once() {
 
 #[tokio::test]
 async fn one_that_asks_for_a_pause_is_left_alone_while_the_other_goes_on() {
-    let (left, right) = (Server::start([busy(300)]).await, Server::start([good()]).await);
+    let (left, right) = (Server::start([busy(300)]), Server::start([good()]));
     let verifier = http(&[left.url("/"), right.url("/")], json!({}));
     let line = Arc::new(line(None).among(2));
     let began = Instant::now();
@@ -103,8 +103,8 @@ async fn one_that_asks_for_a_pause_is_left_alone_while_the_other_goes_on() {
 
 #[tokio::test]
 async fn one_that_refuses_connections_costs_nothing_but_a_try() {
-    let server = Server::start([good()]).await;
-    let dead = closed_port().await;
+    let server = Server::start([good()]);
+    let dead = closed_url();
     let verifier = http(&[dead.clone(), server.url("/")], json!({}));
     let line = Arc::new(line(None).among(2));
     let replies = call_all(verifier, &line, 16).await;
@@ -116,7 +116,7 @@ async fn one_that_refuses_connections_costs_nothing_but_a_try() {
 
 #[tokio::test]
 async fn all_of_them_down_is_down() {
-    let (left, right) = (closed_port().await, closed_port().await);
+    let (left, right) = (closed_url(), closed_url());
     let verifier = http(&[left.clone(), right.clone()], json!({}));
     let line = line(Some(1)).among(2);
     let reply = verifier.call(&question(), &line).await;
@@ -129,8 +129,10 @@ async fn all_of_them_down_is_down() {
 /// What may have been looked at counts, and goes to no other address.
 #[tokio::test]
 async fn a_call_that_counts_is_not_made_again_elsewhere() {
-    for act in [status(500), status(400), status(404), Act::Close, Act::HalfBody("{}  ".into())] {
-        let (left, right) = (Server::start([act]).await, Server::start([good()]).await);
+    for act in
+        [status(500), status(400), status(404), Action::Close, Action::HalfBody("{}  ".into())]
+    {
+        let (left, right) = (Server::start([act]), Server::start([good()]));
         let verifier = http(&[left.url("/"), right.url("/")], json!({}));
         let line = line(None).among(2);
         let reply = verifier.call(&question(), &line).await;
@@ -140,8 +142,8 @@ async fn a_call_that_counts_is_not_made_again_elsewhere() {
         assert_eq!((left.request_count(), right.request_count()), (1, 0));
         assert_eq!(line.retry_count(), 0);
     }
-    let hang = Server::start([Act::Hang]).await;
-    let other = Server::start([good()]).await;
+    let hang = Server::start([Action::Hang]);
+    let other = Server::start([good()]);
     let verifier = http(&[hang.url("/"), other.url("/")], json!({"timeout": 0.2}));
     let reply = verifier.call(&question(), &line(None).among(2)).await;
     assert_failed(&reply, CountedFailure::TimedOut, "no reply within 0.2 s");
@@ -151,7 +153,7 @@ async fn a_call_that_counts_is_not_made_again_elsewhere() {
 #[tokio::test]
 async fn replies_that_are_no_scores_say_where_they_come_from() {
     let (left, right) =
-        (Server::start([Act::Json(json!({"points": 1}))]).await, Server::start([good()]).await);
+        (Server::start([Action::Json(json!({"points": 1}))]), Server::start([good()]));
     let verifier = http(&[left.url("/"), right.url("/")], json!({}));
     let reply = verifier.call(&question(), &line(None).among(2)).await;
     let host = left.url("").replace("http://", "");
@@ -160,8 +162,7 @@ async fn replies_that_are_no_scores_say_where_they_come_from() {
 
 #[tokio::test]
 async fn a_model_may_have_several_addresses() {
-    let (left, right) =
-        (Server::start([completion("Yes")]).await, Server::start([completion("Yes")]).await);
+    let (left, right) = (Server::start([completion("Yes")]), Server::start([completion("Yes")]));
     let urls = [left.url("/v1"), right.url("/v1")];
     let keys = json!({"urls": urls, "model": "m", "prompt": "Is {{ answer }} right?"});
     let judge = make(keys, Llm::new).expect("a judge");
@@ -170,7 +171,7 @@ async fn a_model_may_have_several_addresses() {
         assert_score(&judge.call(&question(), &line).await, 1.0);
     }
     assert_eq!((left.request_count(), right.request_count()), (2, 2));
-    assert_eq!(right.seen()[0].path, "/v1/chat/completions");
+    assert_eq!(right.requests()[0].path, "/v1/chat/completions");
     let preview = judge.preview(&question());
     assert!(preview.starts_with(&format!("{} m\n{} m\n", urls[0], urls[1])), "{preview}");
 }
@@ -178,7 +179,7 @@ async fn a_model_may_have_several_addresses() {
 /// Code that knows nothing of addresses still calls one of them.
 #[tokio::test]
 async fn a_throttle_of_one_address_uses_the_first() {
-    let (left, right) = (Server::start([good()]).await, Server::start([good()]).await);
+    let (left, right) = (Server::start([good()]), Server::start([good()]));
     let verifier = http(&[left.url("/"), right.url("/")], json!({}));
     assert_score(&verifier.call(&question(), &line(None)).await, 1.0);
     assert_score(&verifier.call(&question(), &line(None)).await, 1.0);
@@ -220,15 +221,14 @@ fn job(urls: &str) -> String {
     )
 }
 
-fn scored(seen: &Seen) -> Act {
-    Act::Json(json!({"score": u8::from(seen.body.contains("right"))}))
+fn scored(seen: &Request) -> Action {
+    Action::Json(json!({"score": u8::from(seen.body.contains("right"))}))
 }
 
 #[test]
 fn a_run_is_spread_and_goes_on_while_one_address_answers() {
-    let runtime = runtime();
-    let servers = [runtime.block_on(Server::with(scored)), runtime.block_on(Server::with(scored))];
-    let dead = runtime.block_on(closed_port());
+    let servers = [Server::with(scored), Server::with(scored)];
+    let dead = closed_url();
     let place = Place::new(9);
     let urls = format!("[\"{}\", \"{dead}\", \"{}\"]", servers[0].url("/"), servers[1].url("/"));
     place.write("job.toml", &job(&urls));
@@ -247,8 +247,7 @@ fn a_run_is_spread_and_goes_on_while_one_address_answers() {
 
 #[test]
 fn a_run_stops_when_no_address_was_ever_reached() {
-    let runtime = runtime();
-    let dead = [runtime.block_on(closed_port()), runtime.block_on(closed_port())];
+    let dead = [closed_url(), closed_url()];
     let place = Place::new(3);
     place.write("job.toml", &job(&format!("[\"{}\", \"{}\"]", dead[0], dead[1])));
     let (ending, summary) = place.run();

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{
     assert_down, assert_failed, assert_score, assert_wrong, candidate, cost, line, make, question,
 };
-use crate::server::{Act, Server, closed_port, status};
+use goodarm_testing::{Action, Server, closed_url, status};
 
 /// Any variable that every test run has, in place of a key.
 const KEY_VARIABLE: &str = "CARGO_MANIFEST_DIR";
@@ -34,11 +34,11 @@ fn with_full_client(url: &str) -> String {
 }
 
 /// One call to a server that does this, over either transport.
-async fn call(act: Act, keys: Value) -> Reply {
-    let server = Server::start([act.clone()]).await;
+async fn call(act: Action, keys: Value) -> Reply {
+    let server = Server::start([act.clone()]);
     let reply = http(&server.url("/score"), keys.clone()).call(&question(), &line(None)).await;
     assert_eq!(server.request_count(), 1, "one request, never a second");
-    let server = Server::start([act]).await;
+    let server = Server::start([act]);
     let url = with_full_client(&server.url("/score"));
     let other = http(&url, keys).call(&question(), &line(None)).await;
     assert_eq!(server.request_count(), 1, "one request, never a second");
@@ -49,20 +49,20 @@ async fn call(act: Act, keys: Value) -> Reply {
     reply
 }
 
-fn said(code: u16, body: &str) -> Act {
-    Act::Status(code, ("", String::new()), body.into())
+fn said(code: u16, body: &str) -> Action {
+    Action::Status(code, ("", String::new()), body.into())
 }
 
 #[tokio::test]
 async fn the_candidate_is_posted_and_the_score_read() {
-    let server = Server::start([Act::Json(json!({"score": 0.25, "cost": 3}))]).await;
+    let server = Server::start([Action::Json(json!({"score": 0.25, "cost": 3}))]);
     let verifier = http(&server.url("/v?x=1"), json!({}));
     let reply = verifier.call(&question(), &line(None)).await;
     assert_score(&reply, 0.25);
     assert_eq!(reply.usage.cost, cost(3.0));
     assert!(reply.usage.worked > Duration::ZERO);
     assert_eq!(reply.text, r#"{"cost":3,"score":0.25}"#);
-    let seen = &server.seen()[0];
+    let seen = &server.requests()[0];
     assert_eq!(seen.path, "/v?x=1");
     assert_eq!(seen.header("content-type"), Some("application/json"));
     assert_eq!(seen.body, question().json);
@@ -71,12 +71,13 @@ async fn the_candidate_is_posted_and_the_score_read() {
 #[tokio::test]
 async fn scores_are_where_the_pointer_points() {
     let pointer = || json!({"pointer": "/result/0"});
-    assert_score(&call(Act::Json(json!({"result": [0.5]})), pointer()).await, 0.5);
-    assert_score(&call(Act::Json(json!({"result": [true]})), pointer()).await, 1.0);
-    assert_score(&call(Act::Json(json!(0.5)), json!({"pointer": ""})).await, 0.5);
-    let chunks = Act::Chunks(vec!["{\"sco".into(), "re\": 1}".into()]);
+    assert_score(&call(Action::Json(json!({"result": [0.5]})), pointer()).await, 0.5);
+    assert_score(&call(Action::Json(json!({"result": [true]})), pointer()).await, 1.0);
+    assert_score(&call(Action::Json(json!(0.5)), json!({"pointer": ""})).await, 0.5);
+    let chunks = Action::Chunks(vec!["{\"sco".into(), "re\": 1}".into()]);
     assert_score(&call(chunks, json!({})).await, 1.0);
-    let slow = Act::Later(Duration::from_millis(50), Box::new(Act::Json(json!({"score": 1}))));
+    let slow =
+        Action::Later(Duration::from_millis(50), Box::new(Action::Json(json!({"score": 1}))));
     let reply = call(slow, json!({})).await;
     assert!(reply.usage.worked >= Duration::from_millis(50));
 }
@@ -84,9 +85,9 @@ async fn scores_are_where_the_pointer_points() {
 #[tokio::test]
 async fn replies_without_a_score_are_unreadable() {
     let unreadable = CountedFailure::Unreadable;
-    let reply = call(Act::Json(json!({"score": "high"})), json!({})).await;
+    let reply = call(Action::Json(json!({"score": "high"})), json!({})).await;
     assert_failed(&reply, unreadable, "/score is not a score: \"high\"");
-    let reply = call(Act::Json(json!({"points": 1, "cost": 2})), json!({})).await;
+    let reply = call(Action::Json(json!({"points": 1, "cost": 2})), json!({})).await;
     assert_failed(&reply, unreadable, "nothing at /score");
     assert_eq!(reply.usage.cost, cost(2.0));
     let reply = call(said(200, "<html>no</html>"), json!({})).await;
@@ -100,18 +101,18 @@ async fn replies_without_a_score_are_unreadable() {
 
 #[tokio::test]
 async fn bodies_are_made_from_templates() {
-    let server = Server::start([Act::Json(json!({"score": 1}))]).await;
+    let server = Server::start([Action::Json(json!({"score": 1}))]);
     let template = "{\"q\": {{ question | tojson }}, \"all\": {{ candidate | tojson }}}";
     let verifier = http(&server.url("/"), json!({"body": template}));
     assert_eq!(verifier.manifest().fields, ["question".to_owned()].into());
     assert_score(&verifier.call(&question(), &line(None)).await, 1.0);
-    assert_eq!(server.seen()[0].json()["q"], "2 + 2?");
-    assert_eq!(server.seen()[0].json()["all"]["answer"], "It is #### 4");
+    assert_eq!(server.requests()[0].json()["q"], "2 + 2?");
+    assert_eq!(server.requests()[0].json()["all"]["answer"], "It is #### 4");
 }
 
 #[tokio::test]
 async fn a_body_that_is_no_json_is_not_sent() {
-    let server = Server::start([Act::Json(json!({"score": 1}))]).await;
+    let server = Server::start([Action::Json(json!({"score": 1}))]);
     let verifier = http(&server.url("/"), json!({"body": "{\"a\": \"{{ answer }}\"}"}));
     let quoted = candidate(json!({"answer": "say \"4\""}));
     let reply = verifier.call(&quoted, &line(None)).await;
@@ -122,9 +123,9 @@ async fn a_body_that_is_no_json_is_not_sent() {
 
 #[tokio::test]
 async fn a_429_is_retried_in_place_and_not_before_it_was_asked_for() {
-    let busy = |wait: &str| Act::Status(429, ("Retry-After", wait.into()), String::new());
+    let busy = |wait: &str| Action::Status(429, ("Retry-After", wait.into()), String::new());
     for change in [str::to_owned, with_full_client] {
-        let server = Server::start([busy("1"), busy("0"), Act::Json(json!({"score": 1}))]).await;
+        let server = Server::start([busy("1"), busy("0"), Action::Json(json!({"score": 1}))]);
         let line = line(None);
         let began = Instant::now();
         let reply = http(&change(&server.url("/")), json!({})).call(&question(), &line).await;
@@ -139,7 +140,7 @@ async fn a_429_is_retried_in_place_and_not_before_it_was_asked_for() {
 
 #[tokio::test]
 async fn too_many_429s_give_the_call_up() {
-    let server = Server::start([said(429, "slow down")]).await;
+    let server = Server::start([said(429, "slow down")]);
     let line = line(Some(1));
     let reply = http(&server.url("/"), json!({})).call(&question(), &line).await;
     assert_failed(&reply, CountedFailure::GivenUp, "429: slow down");
@@ -152,9 +153,8 @@ async fn too_many_429s_give_the_call_up() {
 async fn a_refused_key_takes_the_line_down_without_showing_the_key() {
     let server = Server::with(|seen| {
         let key = seen.header("authorization").unwrap_or_default().to_owned();
-        Act::Status(401, ("", String::new()), format!("Incorrect API key: {key}"))
-    })
-    .await;
+        Action::Status(401, ("", String::new()), format!("Incorrect API key: {key}"))
+    });
     let line = line(Some(0));
     let verifier = http(&server.url("/"), json!({"api_key_env": KEY_VARIABLE}));
     let reply = verifier.call(&question(), &line).await;
@@ -162,7 +162,7 @@ async fn a_refused_key_takes_the_line_down_without_showing_the_key() {
     assert_failed(&reply, CountedFailure::GivenUp, words);
     assert_down(&line, words);
     assert_eq!(
-        server.seen()[0].header("authorization"),
+        server.requests()[0].header("authorization"),
         Some(format!("Bearer {}", key()).as_str())
     );
     assert!(!format!("{reply:?} {:?} {verifier:?}", line.condition()).contains(&key()));
@@ -187,7 +187,7 @@ async fn a_key_in_the_body_is_refused() {
 async fn keys_are_struck_out_of_all_texts() {
     let headers = json!({"X-Token": format!("env:{KEY_VARIABLE}"), "X-Plain": "plain-value"});
     let keys = json!({"api_key_env": KEY_VARIABLE, "headers": headers});
-    let reply = call(Act::Echo, keys.clone()).await;
+    let reply = call(Action::Echo, keys.clone()).await;
     assert_score(&reply, 0.5);
     assert!(reply.text.contains("Bearer ***"), "{}", reply.text);
     assert!(reply.text.contains("plain-value"), "{}", reply.text);
@@ -197,7 +197,7 @@ async fn keys_are_struck_out_of_all_texts() {
     for secret in ["query-key-1", &key()] {
         assert!(!shown.contains(secret), "{shown}");
     }
-    let server = Server::with(|_| said(400, "bad key query-key-1")).await;
+    let server = Server::with(|_| said(400, "bad key query-key-1"));
     let url = server.url("/?key=query-key-1");
     let reply = http(&url, json!({})).call(&question(), &line(None)).await;
     assert_failed(&reply, CountedFailure::Refused, "400: bad key ***");
@@ -247,9 +247,9 @@ async fn a_connection_with_an_unsolicited_reply_is_closed() {
         format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
     };
     let two = [reply(0.5), reply(0.25)].concat();
-    let later = Act::Unasked(reply(0.5), Duration::from_millis(50), reply(0.25));
-    for first in [Act::Open(two), later] {
-        let server = Server::start([first, Act::Json(json!({"score": 0.75}))]).await;
+    let later = Action::Unasked(reply(0.5), Duration::from_millis(50), reply(0.25));
+    for first in [Action::Open(two), later] {
+        let server = Server::start([first, Action::Json(json!({"score": 0.75}))]);
         let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
         assert_score(&verifier.call(&question(), &line).await, 0.5);
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -262,7 +262,7 @@ async fn a_connection_with_an_unsolicited_reply_is_closed() {
 #[tokio::test]
 async fn refusals_of_the_request_leave_the_line_open() {
     for code in [400, 413, 422] {
-        let server = Server::start([said(code, "content filter")]).await;
+        let server = Server::start([said(code, "content filter")]);
         let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
         for _ in 0..6 {
             let reply = verifier.call(&question(), &line).await;
@@ -284,7 +284,7 @@ async fn a_server_that_keeps_breaking_takes_the_line_down() {
         (503, CountedFailure::Crashed),
         (504, CountedFailure::Crashed),
     ] {
-        let server = Server::start([said(code, "sorry")]).await;
+        let server = Server::start([said(code, "sorry")]);
         let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
         for _ in 0..5 {
             assert_eq!(line.condition(), Condition::Open);
@@ -298,9 +298,9 @@ async fn a_server_that_keeps_breaking_takes_the_line_down() {
 
 #[tokio::test]
 async fn redirects_are_not_followed() {
-    let elsewhere = Server::start([Act::Json(json!({"score": 1}))]).await;
+    let elsewhere = Server::start([Action::Json(json!({"score": 1}))]);
     for code in [301, 302, 303, 307, 308] {
-        let moved = Act::Status(code, ("Location", elsewhere.url("/")), String::new());
+        let moved = Action::Status(code, ("Location", elsewhere.url("/")), String::new());
         let reply = call(moved, json!({})).await;
         assert_failed(&reply, CountedFailure::Refused, "redirects are not followed");
     }
@@ -311,7 +311,7 @@ async fn redirects_are_not_followed() {
 async fn no_connection_is_void_until_it_is_given_up() {
     for change in [str::to_owned, with_full_client] {
         let line = line(Some(1));
-        let url = change(&closed_port().await);
+        let url = change(&closed_url());
         let reply = http(&url, json!({})).call(&question(), &line).await;
         assert_failed(&reply, CountedFailure::GivenUp, "given up after 2 attempts: cannot connect");
         assert_down(&line, "Connection refused");
@@ -327,7 +327,7 @@ async fn an_unknown_host_is_void() {
 
 #[tokio::test]
 async fn a_call_that_waits_for_a_server_ends_void_when_the_run_stops() {
-    let verifier = Arc::new(http(&closed_port().await, json!({})));
+    let verifier = Arc::new(http(&closed_url(), json!({})));
     let line = Arc::new(line(None));
     let call = {
         let (verifier, line) = (Arc::clone(&verifier), Arc::clone(&line));
@@ -344,20 +344,20 @@ async fn a_call_that_waits_for_a_server_ends_void_when_the_run_stops() {
 #[tokio::test]
 async fn silence_after_the_request_is_a_timeout() {
     let keys = json!({"timeout": 0.3});
-    let reply = call(Act::Hang, keys.clone()).await;
+    let reply = call(Action::Hang, keys.clone()).await;
     assert_failed(&reply, CountedFailure::TimedOut, "within 0.3 s");
     assert!(reply.usage.worked >= Duration::from_millis(300));
-    let reply = call(Act::HalfBodyThenHang("{\"score\": 1}".into()), keys).await;
+    let reply = call(Action::HalfBodyThenHang("{\"score\": 1}".into()), keys).await;
     assert_failed(&reply, CountedFailure::TimedOut, "");
 }
 
 #[tokio::test]
 async fn cut_replies_are_truncated() {
     let truncated = CountedFailure::Truncated;
-    let reply = call(Act::HalfBody("{\"score\": 1}      ".into()), json!({})).await;
+    let reply = call(Action::HalfBody("{\"score\": 1}      ".into()), json!({})).await;
     assert_failed(&reply, truncated, "cut off");
     let half = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nc\r\n{\"score\": 1}\r\n";
-    let reply = call(Act::Bytes(half.into()), json!({})).await;
+    let reply = call(Action::Bytes(half.into()), json!({})).await;
     assert_failed(&reply, truncated, "cut off");
 }
 
@@ -365,18 +365,22 @@ async fn cut_replies_are_truncated() {
 async fn huge_replies_are_truncated_and_not_read() {
     let truncated = CountedFailure::Truncated;
     let huge = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", BODY_BYTES_MAX + 1);
-    let reply = call(Act::Bytes(huge.into()), json!({})).await;
+    let reply = call(Action::Bytes(huge.into()), json!({})).await;
     assert_failed(&reply, truncated, "longer than");
-    assert_failed(&call(Act::Endless, json!({})).await, truncated, "longer than");
+    assert_failed(&call(Action::Endless, json!({})).await, truncated, "longer than");
 }
 
 #[tokio::test]
 async fn no_reply_and_garbage_are_crashes() {
     let crashed = CountedFailure::Crashed;
-    assert_failed(&call(Act::Close, json!({})).await, crashed, "gave no reply");
-    assert_failed(&call(Act::Bytes(b"\0\x01garbage\r\n\r\n".into()), json!({})).await, crashed, "");
+    assert_failed(&call(Action::Close, json!({})).await, crashed, "gave no reply");
     assert_failed(
-        &call(Act::Bytes(b"HTTP/1.1 200 OK\r\ncont".into()), json!({})).await,
+        &call(Action::Bytes(b"\0\x01garbage\r\n\r\n".into()), json!({})).await,
+        crashed,
+        "",
+    );
+    assert_failed(
+        &call(Action::Bytes(b"HTTP/1.1 200 OK\r\ncont".into()), json!({})).await,
         crashed,
         "",
     );
@@ -384,11 +388,11 @@ async fn no_reply_and_garbage_are_crashes() {
 
 #[tokio::test]
 async fn a_busy_server_and_one_that_loads_its_model_are_asked_again() {
-    let busy = |code: u16| Act::Status(code, ("Retry-After", "0".into()), "later".into());
+    let busy = |code: u16| Action::Status(code, ("Retry-After", "0".into()), "later".into());
     let loading = r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#;
     let other = r#"{"error": "Model a/b is currently loading", "estimated_time": 20.0}"#;
     for act in [busy(503), busy(529), said(503, loading), said(503, other)] {
-        let server = Server::start([act, Act::Json(json!({"score": 1}))]).await;
+        let server = Server::start([act, Action::Json(json!({"score": 1}))]);
         let line = line(None);
         let reply = http(&server.url("/"), json!({})).call(&question(), &line).await;
         assert_score(&reply, 1.0);
@@ -400,7 +404,7 @@ async fn a_busy_server_and_one_that_loads_its_model_are_asked_again() {
 #[tokio::test]
 async fn a_server_that_may_have_broken_over_the_answer_is_not_asked_again() {
     let quoted = r#"{"error": {"message": "cannot read: Loading model"}}"#;
-    let busy = |code: u16| Act::Status(code, ("Retry-After", "0".into()), "later".into());
+    let busy = |code: u16| Action::Status(code, ("Retry-After", "0".into()), "later".into());
     for act in
         [said(503, "sorry"), said(503, quoted), said(529, ""), busy(500), busy(502), busy(504)]
     {
@@ -412,15 +416,15 @@ async fn a_server_that_may_have_broken_over_the_answer_is_not_asked_again() {
 #[tokio::test]
 async fn a_job_says_which_statuses_are_void() {
     for code in [502, 503, 529] {
-        let server = Server::start([said(code, "x"), Act::Json(json!({"score": 1}))]).await;
+        let server = Server::start([said(code, "x"), Action::Json(json!({"score": 1}))]);
         let verifier = http(&server.url("/"), json!({"void_status": [502, 503, 529]}));
         assert_score(&verifier.call(&question(), &line(None)).await, 1.0);
         assert_eq!(server.request_count(), 2);
     }
-    let busy = Act::Status(503, ("Retry-After", "0".into()), String::new());
+    let busy = Action::Status(503, ("Retry-After", "0".into()), String::new());
     let reply = call(busy, json!({"void_status": []})).await;
     assert_failed(&reply, CountedFailure::Crashed, "503");
-    let server = Server::start([status(429), Act::Json(json!({"score": 1}))]).await;
+    let server = Server::start([status(429), Action::Json(json!({"score": 1}))]);
     let verifier = http(&server.url("/"), json!({"void_status": []}));
     assert_score(&verifier.call(&question(), &line(None)).await, 1.0);
     for code in [200, 400, 404, 413, 422, 451, 500, 504] {
@@ -451,8 +455,8 @@ fn a_key_that_was_pasted_is_not_shown() {
 #[tokio::test]
 async fn a_request_on_a_reused_connection_is_not_sent_twice() {
     for change in [str::to_owned, with_full_client] {
-        let good = || Act::Json(json!({"score": 1}));
-        let server = Server::start([good(), Act::Close, good()]).await;
+        let good = || Action::Json(json!({"score": 1}));
+        let server = Server::start([good(), Action::Close, good()]);
         let (verifier, line) = (http(&change(&server.url("/")), json!({})), line(None));
         assert_score(&verifier.call(&question(), &line).await, 1.0);
         let reply = verifier.call(&question(), &line).await;
@@ -472,7 +476,7 @@ async fn a_closed_connection_is_replaced_before_anything_is_sent() {
         let last = format!(
             "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
         );
-        let server = Server::start([Act::Bytes(last.into())]).await;
+        let server = Server::start([Action::Bytes(last.into())]);
         let (verifier, line) = (http(&change(&server.url("/")), json!({})), line(None));
         for _ in 0..20 {
             assert_score(&verifier.call(&question(), &line).await, 1.0);
@@ -514,10 +518,10 @@ fn what_is_wrong_names_its_key() {
 #[tokio::test]
 async fn an_encrypted_address_needs_no_server_to_be_made() {
     let line = line(Some(0));
-    let url = closed_port().await.replace("http", "https");
+    let url = closed_url().replace("http", "https");
     let reply = http(&url, json!({})).call(&question(), &line).await;
     assert_failed(&reply, CountedFailure::GivenUp, "cannot connect");
-    let server = Server::start([Act::Hang]).await;
+    let server = Server::start([Action::Hang]);
     let url = server.url("/").replace("http", "https");
     let reply = http(&url, json!({"timeout": 0.5})).call(&question(), &super::line(Some(0))).await;
     assert_failed(&reply, CountedFailure::GivenUp, "cannot connect");

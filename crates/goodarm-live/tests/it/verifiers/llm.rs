@@ -18,7 +18,7 @@ use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 
 use super::{assert_failed, assert_score, assert_wrong, candidate, line, make, question};
-use crate::server::{Act, Server, completion, status};
+use goodarm_testing::{Action, Server, completion, status};
 
 fn with(base: Value, keys: Value) -> Value {
     let (Value::Object(mut all), Value::Object(more)) = (base, keys) else { panic!("objects") };
@@ -44,13 +44,13 @@ fn most(llm: Llm, candidates: &Candidates) -> Extent {
     Service::remote(llm.manifest(Unit::Calls), llm).extent(candidates)
 }
 
-fn reply_with(choice: Value, usage: Value) -> Act {
-    Act::Json(json!({"id": "x", "choices": [choice], "usage": usage}))
+fn reply_with(choice: Value, usage: Value) -> Action {
+    Action::Json(json!({"id": "x", "choices": [choice], "usage": usage}))
 }
 
 #[tokio::test]
 async fn a_judge_asks_and_reads_yes_or_no() {
-    let server = Server::start([completion("**Yes**, it is."), completion("No.")]).await;
+    let server = Server::start([completion("**Yes**, it is."), completion("No.")]);
     let keys = json!({
         "system": "You judge {{ id }}.", "max_tokens": 5, "temperature": 0.7,
         "parameters": {"top_p": 0.9},
@@ -62,7 +62,7 @@ async fn a_judge_asks_and_reads_yes_or_no() {
     assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (Some(10), Some(2)));
     assert_eq!(reply.text, "**Yes**, it is.");
     assert_score(&judge.call(&question(), &line).await, 0.0);
-    let seen = &server.seen()[0];
+    let seen = &server.requests()[0];
     assert_eq!(seen.path, "/v1/chat/completions");
     let expected = json!({
         "model": "m", "temperature": 0.7, "max_tokens": 5, "stream": false, "top_p": 0.9,
@@ -85,12 +85,12 @@ async fn a_judge_asks_and_reads_yes_or_no() {
 
 #[tokio::test]
 async fn addresses_may_end_as_they_like() {
-    let server = Server::start([completion("Yes")]).await;
+    let server = Server::start([completion("Yes")]);
     for path in ["/v1", "/v1/", "/v1/chat/completions", "/openai/v1?api-version=1"] {
         let judge = llm(judge_keys(&server.url(path), json!({})));
         assert_score(&judge.call(&question(), &line(None)).await, 1.0);
     }
-    let paths: Vec<String> = server.seen().into_iter().map(|seen| seen.path).collect();
+    let paths: Vec<String> = server.requests().into_iter().map(|seen| seen.path).collect();
     let plain = "/v1/chat/completions";
     let query = "/openai/v1/chat/completions?api-version=1";
     assert_eq!(paths, [plain, plain, plain, query]);
@@ -98,7 +98,7 @@ async fn addresses_may_end_as_they_like() {
 
 #[tokio::test]
 async fn other_parsers_give_scores_in_between() {
-    let server = Server::start([completion("I say 7"), completion(r#"{"grade": 3}"#)]).await;
+    let server = Server::start([completion("I say 7"), completion(r#"{"grade": 3}"#)]);
     let url = server.url("/v1");
     let number = llm(judge_keys(&url, json!({"parse": "number", "range": [0, 10]})));
     assert_score(&number.call(&question(), &line(None)).await, 0.7);
@@ -109,8 +109,8 @@ async fn other_parsers_give_scores_in_between() {
 
 #[tokio::test]
 async fn replies_that_are_no_judgement() {
-    let judge = |act: Act, keys: Value| async move {
-        let server = Server::start([act]).await;
+    let judge = |act: Action, keys: Value| async move {
+        let server = Server::start([act]);
         let line = line(None);
         let reply = llm(judge_keys(&server.url("/v1"), keys)).call(&question(), &line).await;
         assert_eq!(server.request_count(), 1);
@@ -135,13 +135,13 @@ async fn replies_that_are_no_judgement() {
     assert_failed(&reply, CountedFailure::Truncated, "max_tokens");
     let reply = judge(reply_with(say(json!("Yes"), "content_filter"), usage()), json!({})).await;
     assert_failed(&reply, CountedFailure::Refused, "content filter");
-    let reply = judge(Act::Json(json!({"choices": []})), json!({})).await;
+    let reply = judge(Action::Json(json!({"choices": []})), json!({})).await;
     assert_failed(&reply, CountedFailure::Unreadable, "no choices");
-    let reply = judge(Act::Json(json!({"error": {"message": "overloaded"}})), json!({})).await;
+    let reply = judge(Action::Json(json!({"error": {"message": "overloaded"}})), json!({})).await;
     assert_failed(&reply, CountedFailure::Refused, "overloaded");
-    let reply = judge(Act::Json(json!("Yes")), json!({})).await;
+    let reply = judge(Action::Json(json!("Yes")), json!({})).await;
     assert_failed(&reply, CountedFailure::Unreadable, "not a chat completion");
-    let reply = judge(Act::HalfBody("{\"choices\": []}".into()), json!({})).await;
+    let reply = judge(Action::HalfBody("{\"choices\": []}".into()), json!({})).await;
     assert_failed(&reply, CountedFailure::Truncated, "cut off");
 }
 
@@ -149,7 +149,7 @@ async fn replies_that_are_no_judgement() {
 async fn wrong_or_missing_usage_is_unknown() {
     let choice = || json!({"message": {"content": "Yes"}, "finish_reason": "stop"});
     for usage in [json!(null), json!("many"), json!({"prompt_tokens": -3}), json!([])] {
-        let server = Server::start([reply_with(choice(), usage.clone())]).await;
+        let server = Server::start([reply_with(choice(), usage.clone())]);
         let reply =
             llm(judge_keys(&server.url("/v1"), json!({}))).call(&question(), &line(None)).await;
         assert_score(&reply, 1.0);
@@ -159,7 +159,7 @@ async fn wrong_or_missing_usage_is_unknown() {
 
 #[tokio::test]
 async fn a_prompt_that_cannot_be_made_is_not_sent() {
-    let server = Server::start([completion("Yes")]).await;
+    let server = Server::start([completion("Yes")]);
     let judge = llm(judge_keys(&server.url("/v1"), json!({})));
     let reply = judge.call(&candidate(json!({"question": "?"})), &line(None)).await;
     assert_failed(&reply, CountedFailure::Unreadable, "prompt: line 1");
@@ -168,12 +168,12 @@ async fn a_prompt_that_cannot_be_made_is_not_sent() {
 
 #[tokio::test]
 async fn a_solver_compares_final_answers() {
-    let server = Server::start([completion("So #### 4.0"), completion("#### 5")]).await;
+    let server = Server::start([completion("So #### 4.0"), completion("#### 5")]);
     let solver = llm(solver_keys(&server.url("/v1"), json!({})));
     let line = line(None);
     assert_score(&solver.call(&question(), &line).await, 1.0);
     assert_score(&solver.call(&question(), &line).await, 0.0);
-    assert_eq!(server.seen()[0].json()["messages"][0]["content"], "2 + 2?");
+    assert_eq!(server.requests()[0].json()["messages"][0]["content"], "2 + 2?");
     assert_eq!(
         solver.manifest(Unit::Calls).fields,
         ["answer", "question"].map(String::from).into()
@@ -193,9 +193,8 @@ async fn votes_are_requests_of_their_own_at_once() {
     let server = Server::with(move |_| {
         let number = arrived.fetch_add(1, Ordering::SeqCst);
         let text = if number.is_multiple_of(2) { "#### 4" } else { "#### 5" };
-        Act::Later(Duration::from_millis(300), Box::new(completion(text)))
-    })
-    .await;
+        Action::Later(Duration::from_millis(300), Box::new(completion(text)))
+    });
     let solver = llm(solver_keys(&server.url("/v1"), json!({"votes": 5})));
     let reply = solver.call(&question(), &line(None)).await;
     assert_score(&reply, 1.0);
@@ -207,19 +206,18 @@ async fn votes_are_requests_of_their_own_at_once() {
 #[tokio::test]
 async fn votes_keep_to_the_lines_limit() {
     let server =
-        Server::with(|_| Act::Later(Duration::from_millis(20), Box::new(completion("#### 4"))))
-            .await;
+        Server::with(|_| Action::Later(Duration::from_millis(20), Box::new(completion("#### 4"))));
     let patience = Duration::from_secs(600);
     let line = Throttle::new(Limits { concurrency: 2, rate: None, retries: None, patience });
     let solver = llm(solver_keys(&server.url("/v1"), json!({"votes": 6})));
     assert_score(&solver.call(&question(), &line).await, 1.0);
-    assert_eq!((server.request_count(), server.out_max()), (6, 2));
+    assert_eq!((server.request_count(), server.in_flight_max()), (6, 2));
 }
 
 #[tokio::test]
 async fn a_vote_that_met_a_429_is_asked_for_again_and_a_broken_one_is_not() {
     let acts = [status(429), status(500), completion("#### 4"), completion("#### 4")];
-    let server = Server::start(acts).await;
+    let server = Server::start(acts);
     let solver = llm(solver_keys(&server.url("/v1"), json!({"votes": 3})));
     let reply = solver.call(&question(), &line(None)).await;
     assert_score(&reply, 1.0);
@@ -231,8 +229,7 @@ async fn a_vote_that_met_a_429_is_asked_for_again_and_a_broken_one_is_not() {
 #[tokio::test]
 async fn a_run_that_stops_between_votes_counts_the_call_as_lost() {
     let server =
-        Server::with(|_| Act::Later(Duration::from_millis(200), Box::new(completion("#### 4"))))
-            .await;
+        Server::with(|_| Action::Later(Duration::from_millis(200), Box::new(completion("#### 4"))));
     let patience = Duration::from_secs(600);
     let line = Throttle::new(Limits { concurrency: 1, rate: None, retries: None, patience });
     let solver = llm(solver_keys(&server.url("/v1"), json!({"votes": 3})));
@@ -253,7 +250,7 @@ async fn a_run_that_stops_between_votes_counts_the_call_as_lost() {
 #[tokio::test]
 async fn a_cache_in_between_is_noticed() {
     let long = "The answer is right, because two and two have always been four.";
-    let server = Server::start([completion(&format!("Yes. {long}"))]).await;
+    let server = Server::start([completion(&format!("Yes. {long}"))]);
     let judge = llm(judge_keys(&server.url("/v1"), json!({})));
     let line = line(None);
     for expected in [false, false, true] {
@@ -268,7 +265,7 @@ async fn a_cache_in_between_is_noticed() {
 
 #[tokio::test]
 async fn a_text_can_be_had_unjudged() {
-    let server = Server::start([completion("Paris")]).await;
+    let server = Server::start([completion("Paris")]);
     let keys = json!({"url": server.url("/v1"), "model": "m", "temperature": 0.0});
     let generator =
         make(keys, |keys, setting| Llm::new(keys, &Setting { makes_answers: true, ..*setting }));

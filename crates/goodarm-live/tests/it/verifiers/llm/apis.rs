@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use super::super::{assert_failed, assert_score, assert_wrong, line, make, question};
 use super::{judge_keys, llm, most, solver_keys};
-use crate::server::{Act, Server, completion};
+use goodarm_testing::{Action, Server, completion};
 
 /// Any variable that every test run has, in place of a key.
 const KEY_VARIABLE: &str = "CARGO_MANIFEST_DIR";
 
-fn message(text: &str, stop: &str) -> Act {
-    Act::Json(json!({
+fn message(text: &str, stop: &str) -> Action {
+    Action::Json(json!({
         "id": "msg_1", "type": "message", "role": "assistant",
         "content": [{"type": "text", "text": text}], "stop_reason": stop,
         "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 2},
@@ -29,7 +29,7 @@ fn anthropic(url: &str, keys: Value) -> Value {
 
 #[tokio::test]
 async fn newer_models_get_the_limit_under_its_new_name_and_no_temperature() {
-    let server = Server::start([completion("Yes")]).await;
+    let server = Server::start([completion("Yes")]);
     let keys = json!({"max_completion_tokens": 500, "temperature": "default"});
     let judge = llm(judge_keys(&server.url("/v1"), keys));
     assert_score(&judge.call(&question(), &line(None)).await, 1.0);
@@ -37,7 +37,7 @@ async fn newer_models_get_the_limit_under_its_new_name_and_no_temperature() {
         "model": "m", "max_completion_tokens": 500, "stream": false,
         "messages": [{"role": "user", "content": "Is It is #### 4 right?"}],
     });
-    assert_eq!(server.seen()[0].json(), expected);
+    assert_eq!(server.requests()[0].json(), expected);
     let candidates = Candidates::from_lines([question().json.as_str()], "id").expect("one");
     assert_eq!(most(judge, &candidates).output_tokens, Some(500));
 }
@@ -52,13 +52,13 @@ fn a_default_temperature_is_no_promise_that_replies_are_the_same() {
 
 #[tokio::test]
 async fn the_messages_form_of_anthropic() {
-    let server = Server::start([message("Yes", "end_turn")]).await;
+    let server = Server::start([message("Yes", "end_turn")]);
     let keys = json!({"system": "Be strict.", "api_key_env": KEY_VARIABLE, "temperature": 0.5});
     let judge = llm(anthropic(&server.url(""), keys));
     let reply = judge.call(&question(), &line(None)).await;
     assert_score(&reply, 1.0);
     assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (Some(15), Some(2)));
-    let seen = &server.seen()[0];
+    let seen = &server.requests()[0];
     assert_eq!(seen.path, "/v1/messages");
     assert_eq!(seen.header("x-api-key"), std::env::var(KEY_VARIABLE).ok().as_deref());
     assert_eq!(seen.header("anthropic-version"), Some("2023-06-01"));
@@ -72,25 +72,25 @@ async fn the_messages_form_of_anthropic() {
 
 #[tokio::test]
 async fn addresses_of_anthropic_may_end_as_they_like() {
-    let server = Server::start([message("Yes", "end_turn")]).await;
+    let server = Server::start([message("Yes", "end_turn")]);
     for path in ["", "/", "/v1", "/v1/", "/v1/messages", "/proxy/anthropic", "/v1?beta=true"] {
         let judge = llm(anthropic(&server.url(path), json!({})));
         assert_score(&judge.call(&question(), &line(None)).await, 1.0);
     }
-    let paths: Vec<String> = server.seen().into_iter().map(|seen| seen.path).collect();
+    let paths: Vec<String> = server.requests().into_iter().map(|seen| seen.path).collect();
     let plain = "/v1/messages";
     let proxy = "/proxy/anthropic/v1/messages";
     assert_eq!(paths, [plain, plain, plain, plain, plain, proxy, "/v1/messages?beta=true"]);
     let keys = json!({"headers": {"Anthropic-Version": "2099-01-01"}});
     llm(anthropic(&server.url(""), keys)).call(&question(), &line(None)).await;
-    let seen = server.seen().pop().expect("one more");
+    let seen = server.requests().pop().expect("one more");
     assert_eq!(seen.header("anthropic-version"), Some("2099-01-01"));
 }
 
 #[tokio::test]
 async fn what_anthropic_says_instead_of_an_answer() {
-    let judge = |act: Act, keys: Value| async move {
-        let server = Server::start([act]).await;
+    let judge = |act: Action, keys: Value| async move {
+        let server = Server::start([act]);
         let line = line(None);
         let reply = llm(anthropic(&server.url("/v1"), keys)).call(&question(), &line).await;
         assert_eq!(line.condition(), Condition::Open);
@@ -103,11 +103,11 @@ async fn what_anthropic_says_instead_of_an_answer() {
     assert_eq!(reply.usage.input_tokens, Some(15));
     let reply = judge(completion("Yes"), json!({})).await;
     assert_failed(&reply, CountedFailure::Unreadable, "leave api = \"anthropic\" out");
-    let reply = judge(Act::Json(json!("Yes")), json!({})).await;
+    let reply = judge(Action::Json(json!("Yes")), json!({})).await;
     assert_failed(&reply, CountedFailure::Unreadable, "not a message");
     let body =
         json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no"}});
-    let refused = Act::Status(400, ("", String::new()), body.to_string());
+    let refused = Action::Status(400, ("", String::new()), body.to_string());
     let reply = judge(refused, json!({})).await;
     assert_failed(&reply, CountedFailure::Refused, "invalid_request_error");
 }
@@ -115,8 +115,8 @@ async fn what_anthropic_says_instead_of_an_answer() {
 #[tokio::test]
 async fn an_overloaded_server_that_says_when_to_come_back_is_asked_again() {
     let body = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-    let busy = Act::Status(529, ("Retry-After", "0".into()), body.into());
-    let server = Server::start([busy, message("Yes", "end_turn")]).await;
+    let busy = Action::Status(529, ("Retry-After", "0".into()), body.into());
+    let server = Server::start([busy, message("Yes", "end_turn")]);
     let line = line(None);
     let reply = llm(anthropic(&server.url("/v1"), json!({}))).call(&question(), &line).await;
     assert_score(&reply, 1.0);
@@ -165,12 +165,12 @@ fn a_prompt_that_shows_nothing_of_the_candidate_is_refused() {
 
 #[tokio::test]
 async fn azure_has_its_version_in_the_query_and_its_key_in_a_header() {
-    let server = Server::start([completion("Yes")]).await;
+    let server = Server::start([completion("Yes")]);
     let url = server.url("/openai/deployments/gpt?api-version=2024-10-21");
     let headers = json!({"api-key": format!("env:{KEY_VARIABLE}")});
     let judge = llm(judge_keys(&url, json!({"headers": headers})));
     assert_score(&judge.call(&question(), &line(None)).await, 1.0);
-    let seen = &server.seen()[0];
+    let seen = &server.requests()[0];
     assert_eq!(seen.path, "/openai/deployments/gpt/chat/completions?api-version=2024-10-21");
     assert_eq!(seen.header("api-key"), std::env::var(KEY_VARIABLE).ok().as_deref());
     let preview = judge.preview(&question());
@@ -194,7 +194,7 @@ async fn a_known_longest_prompt_lowers_the_ceiling() {
 async fn a_cut_reply_counts_only_if_it_holds_its_verdict_already() {
     let cut = |text: &str| {
         let choice = json!({"message": {"content": text}, "finish_reason": "length"});
-        Act::Json(json!({"choices": [choice]}))
+        Action::Json(json!({"choices": [choice]}))
     };
     let truncated = CountedFailure::Truncated;
     for (keys, text, expected) in [
@@ -207,7 +207,7 @@ async fn a_cut_reply_counts_only_if_it_holds_its_verdict_already() {
         (solver_keys("", json!({"extract": "first-word", "field": "id"})), "Q1 is", Some(1.0)),
         (solver_keys("", json!({"extract": "first-word", "field": "id"})), "Q1", None),
     ] {
-        let server = Server::start([cut(text)]).await;
+        let server = Server::start([cut(text)]);
         let keys = super::with(keys, json!({"url": server.url("/v1")}));
         let reply = llm(keys.clone()).call(&question(), &line(None)).await;
         match expected {

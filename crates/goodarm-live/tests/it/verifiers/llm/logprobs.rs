@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::{assert_failed, assert_wrong, line, make, question};
 use super::{judge_keys, llm, most, with};
-use crate::server::{Act, Server, completion};
+use goodarm_testing::{Action, Server, completion};
 
 fn keys(url: &str, keys: Value) -> Value {
     judge_keys(url, with(json!({"parse": "logprobs"}), keys))
@@ -23,8 +23,8 @@ fn place(token: &str, yes: f64) -> Value {
     json!({"token": token, "logprob": -9999.0, "top_logprobs": top})
 }
 
-fn weighed(places: &[Value], finish: &str) -> Act {
-    Act::Json(json!({
+fn weighed(places: &[Value], finish: &str) -> Action {
+    Action::Json(json!({
         "choices": [{
             "message": {"content": "Yes"}, "finish_reason": finish,
             "logprobs": {"content": places},
@@ -35,7 +35,7 @@ fn weighed(places: &[Value], finish: &str) -> Act {
 
 #[tokio::test]
 async fn one_call_tells_the_probability_of_a_first_yes() {
-    let server = Server::start([weighed(&[place("Yes", 0.9)], "length")]).await;
+    let server = Server::start([weighed(&[place("Yes", 0.9)], "length")]);
     let judge = llm(keys(&server.url("/v1"), json!({"margin": 0.01, "threshold": 0.8})));
     assert_eq!(judge.manifest(Unit::Calls).scores, Scores::Exact);
     for (index, requests) in [2, 2, 2, 1, 1].into_iter().enumerate() {
@@ -46,7 +46,7 @@ async fn one_call_tells_the_probability_of_a_first_yes() {
         assert_eq!(server.request_count() - before, requests, "call {index}");
         assert_eq!(reply.usage.input_tokens, Some(10 * requests as u64));
     }
-    let sent = server.seen()[0].json();
+    let sent = server.requests()[0].json();
     assert_eq!((&sent["logprobs"], &sent["top_logprobs"]), (&json!(true), &json!(20)));
     assert_eq!((&sent["max_tokens"], &sent["temperature"]), (&json!(1), &json!(1.0)));
     let candidates = Candidates::from_lines([question().json.as_str()], "id").expect("one");
@@ -58,7 +58,7 @@ async fn one_call_tells_the_probability_of_a_first_yes() {
 #[tokio::test]
 async fn a_server_that_is_noisier_than_the_margin_fails_the_call_and_is_named() {
     let replies = [0.7, 0.8].map(|yes| weighed(&[place("Yes", yes)], "length"));
-    let server = Server::start(replies).await;
+    let server = Server::start(replies);
     let judge = llm(keys(&server.url("/v1"), json!({})));
     let reply = judge.call(&question(), &line(None)).await;
     assert_failed(&reply, CountedFailure::Unreadable, "0.7000 and 0.8000");
@@ -68,7 +68,7 @@ async fn a_server_that_is_noisier_than_the_margin_fails_the_call_and_is_named() 
 
 #[tokio::test]
 async fn an_endpoint_without_log_probabilities_is_named() {
-    let server = Server::start([completion("Yes")]).await;
+    let server = Server::start([completion("Yes")]);
     let judge = llm(keys(&server.url("/v1"), json!({})));
     let reply = judge.call(&question(), &line(None)).await;
     assert_failed(&reply, CountedFailure::Unreadable, "the endpoint gives no log-probabilities");
@@ -77,7 +77,7 @@ async fn an_endpoint_without_log_probabilities_is_named() {
 #[tokio::test]
 async fn a_verdict_after_reasoning_is_weighed_where_it_stands() {
     let places = [place("no", 0.1), place("so", 0.5), place(" yes", 0.6)];
-    let server = Server::start([weighed(&places, "stop")]).await;
+    let server = Server::start([weighed(&places, "stop")]);
     let last = json!({"verdict": "last", "max_tokens": 300, "temperature": 0.7});
     let judge = llm(keys(&server.url("/v1"), last));
     assert_eq!(judge.manifest(Unit::Calls).scores, Scores::UNIT);
@@ -85,7 +85,7 @@ async fn a_verdict_after_reasoning_is_weighed_where_it_stands() {
     let Verdict::Score(score) = reply.verdict else { panic!("{reply:?}") };
     assert!((score - 0.6).abs() < 1e-9, "{score}");
     assert_eq!(server.request_count(), 1);
-    assert_eq!(server.seen()[0].json()["max_tokens"], 300);
+    assert_eq!(server.requests()[0].json()["max_tokens"], 300);
 }
 
 #[test]
