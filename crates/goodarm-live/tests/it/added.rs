@@ -1,7 +1,6 @@
 //! Candidates that are added to a run when it is taken up again.
 
 use std::fs;
-use std::sync::Arc;
 
 use goodarm_core::Event;
 use goodarm_live::run::Run;
@@ -12,12 +11,13 @@ use goodarm_record::history::History;
 use goodarm_record::journal::{FileStorage, Journal, Note, OpenedJournal, Record, open};
 use goodarm_record::outputs::calls::CallLine;
 
-use crate::crash::{REPLAY_JOB, Stopper};
-use crate::place::Place;
+use crate::crash::REPLAY_JOB;
+use crate::job_folder::JobFolder;
+use crate::observer;
 
 /// A recording of twelve candidates, and a job that begins with the first six.
-fn six_of_twelve() -> (Place, Vec<String>) {
-    let place = Place::new(12);
+fn six_of_twelve() -> (JobFolder, Vec<String>) {
+    let place = JobFolder::new(12);
     place.write_recording("solution", 12, 40);
     place.write("job.toml", REPLAY_JOB);
     let all: Vec<String> = place.read("answers.jsonl").lines().map(str::to_owned).collect();
@@ -25,12 +25,12 @@ fn six_of_twelve() -> (Place, Vec<String>) {
     (place, all)
 }
 
-fn have(place: &Place, candidates: &[String]) {
+fn have(place: &JobFolder, candidates: &[String]) {
     place.write("answers.jsonl", &(candidates.join("\n") + "\n"));
 }
 
 #[track_caller]
-fn refused(place: &Place) -> String {
+fn refused(place: &JobFolder) -> String {
     let journal = fs::read(place.journal()).expect("the journal");
     let kept = place.read("run/candidates.jsonl");
     let changes = match place.resume() {
@@ -114,8 +114,8 @@ fn a_run_to_which_candidates_were_added_can_be_cut_at_any_byte() {
 }
 
 fn stop_after(run: &mut Run, calls: u32) {
-    let control = Arc::new(Control::default());
-    let mut stopper = Stopper { control: Arc::clone(&control), calls_left: calls, at_once: false };
+    let control = Control::default();
+    let mut stopper = observer::stop_after(&control, calls);
     assert_eq!(run.drive(&control, &mut stopper).expect("the run goes on"), Ending::Interrupted);
 }
 

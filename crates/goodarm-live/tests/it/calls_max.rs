@@ -2,17 +2,17 @@
 
 use goodarm_record::ending::Ending;
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 
 /// Answers that are neither good nor bad, so that there is always something to ask, and a verifier that
 /// notes its calls and bills `cost`.
-fn place(keys: &str, cost: &str) -> Place {
-    let place = Place::new(6);
+fn place(keys: &str, cost: &str) -> JobFolder {
+    let place = JobFolder::new(6);
     write_job(&place, keys, cost);
     place
 }
 
-fn write_job(place: &Place, keys: &str, cost: &str) {
+fn write_job(place: &JobFolder, keys: &str, cost: &str) {
     let job = format!(
         "candidates = \"answers.jsonl\"\nbudget = 2\ndelta = 0.05\nunit = \"dollars\"\n\
          stop_when_hopeless = false\nconcurrency = 4\n{keys}\n\
@@ -24,28 +24,24 @@ fn write_job(place: &Place, keys: &str, cost: &str) {
     place.write("job.toml", &job);
 }
 
-fn made_count(place: &Place) -> usize {
-    place.read("made").lines().count()
-}
-
 #[test]
 fn a_verifier_that_bills_nothing_is_not_asked_for_ever() {
     let place = place("calls_max = 40", "0");
     let spent = |count| Ending::CallsSpent { calls_max: count };
     let (ending, overview) = place.run();
     assert!(ending.to_string().contains("calls_max allows no more than"), "{ending}");
-    assert_eq!((ending, made_count(&place)), (spent(40), 40));
+    assert_eq!((ending, place.line_count("made")), (spent(40), 40));
     // Our own checks are not among them.
     assert!(overview.calls > 40, "{}", overview.calls);
     // What earlier processes have asked for counts, and the limit may be raised.
     assert_eq!(place.resume().expect("it goes on").0, spent(40));
-    assert_eq!(made_count(&place), 40);
+    assert_eq!(place.line_count("made"), 40);
     write_job(&place, "calls_max = 60", "0");
     assert_eq!(place.resume().expect("it goes on").0, spent(60));
-    assert_eq!(made_count(&place), 60);
+    assert_eq!(place.line_count("made"), 60);
     write_job(&place, "calls_max = 50", "0");
     assert_eq!(place.resume().expect("it goes on").0, spent(50));
-    assert_eq!(made_count(&place), 60);
+    assert_eq!(place.line_count("made"), 60);
     place.assert_clean();
 }
 
@@ -63,5 +59,5 @@ fn a_verifier_that_bills_is_stopped_by_the_budget() {
     let place = place("", "0.05");
     let (ending, _) = place.run();
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
-    assert!(made_count(&place) <= 41, "{}", made_count(&place));
+    assert!(place.line_count("made") <= 41, "{}", place.line_count("made"));
 }

@@ -2,7 +2,6 @@
 //! made; and nothing is ever made or paid twice.
 
 use std::fs;
-use std::sync::Arc;
 
 use goodarm_core::{Cost, DECISIONS, Event};
 use goodarm_live::run::Run;
@@ -12,9 +11,10 @@ use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::folder::Folder;
 use goodarm_record::history::{History, HistoryError};
 use goodarm_record::journal::{FileStorage, Header, Journal};
-use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::notice::Notice;
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
+use crate::observer::{after_calls, on_notice, stop_after};
 
 pub(crate) const REPLAY_JOB: &str = r#"
 candidates = "answers.jsonl"
@@ -34,8 +34,8 @@ recording = "recording.jsonl"
 threshold = 0.5
 "#;
 
-pub(crate) fn replay_place() -> Place {
-    let place = Place::new(9);
+pub(crate) fn replay_place() -> JobFolder {
+    let place = JobFolder::new(9);
     place.write_recording("solution", 9, 40);
     place.write("job.toml", REPLAY_JOB);
     place
@@ -62,9 +62,8 @@ fn a_replay_cut_at_any_byte_ends_like_one_that_was_not() {
     let mut run = Run::begin(place.good_job()).expect("a new run");
     let mut stop_count = 0;
     loop {
-        let control = Arc::new(Control::default());
-        let mut stopper = Stopper { control: Arc::clone(&control), calls_left: 9, at_once: false };
-        match run.drive(&control, &mut stopper).expect("the run goes on") {
+        let control = Control::default();
+        match run.drive(&control, &mut stop_after(&control, 9)).expect("the run goes on") {
             Ending::Interrupted => stop_count += 1,
             Ending::Done(_) => break,
             other => panic!("{other:?}"),
@@ -148,14 +147,14 @@ scores = "binary"
 
 #[test]
 fn calls_that_were_out_count_as_spent_and_lost_and_none_is_made_twice() {
-    let place = Place::new(9);
+    let place = JobFolder::new(9);
     place.write("job.toml", COMMAND_JOB);
     let mut lost_total = 0;
     let mut run = Run::begin(place.good_job()).expect("a new run");
-    for stop_after in [3, 8, 14, 30] {
-        let control = Arc::new(Control::default());
-        let mut leaver =
-            Stopper { control: Arc::clone(&control), calls_left: stop_after, at_once: true };
+    for calls in [3, 8, 14, 30] {
+        let control = Control::default();
+        // The second stop leaves the calls in flight.
+        let mut leaver = after_calls(calls, || (0..2).for_each(|_| control.stop()));
         let ending = run.drive(&control, &mut leaver).expect("the run goes on");
         if ending != Ending::Left {
             break;
@@ -180,31 +179,6 @@ fn calls_that_were_out_count_as_spent_and_lost_and_none_is_made_twice() {
         summary.calls.to_string(),
         "each call is paid once"
     );
-}
-
-/// Stops after so many calls; at once means with others out.
-pub(crate) struct Stopper {
-    pub(crate) control: Arc<Control>,
-    pub(crate) calls_left: u32,
-    pub(crate) at_once: bool,
-}
-
-impl Observer for Stopper {
-    fn notice(&mut self, notice: Notice<'_>) {
-        if let Notice::Called { .. } = notice {
-            self.calls_left = self.calls_left.saturating_sub(1);
-            if self.calls_left == 0 && !self.control.is_stopping() {
-                self.control.stop();
-                if self.at_once {
-                    self.control.stop();
-                }
-            }
-        }
-    }
-
-    fn wants_calls(&self) -> bool {
-        true
-    }
 }
 
 #[test]
@@ -250,29 +224,19 @@ fn a_changed_job_is_refused_and_says_what_changed_but_the_budget_may_grow() {
     place.assert_clean();
 }
 
-/// Leaves as soon as calls are in flight.
-struct Leaver {
-    control: Arc<Control>,
-}
-
-impl Observer for Leaver {
-    fn notice(&mut self, notice: Notice<'_>) {
-        if matches!(notice, Notice::Progress(progress) if progress.overview.in_flight > 0) {
-            self.control.stop();
-            self.control.stop();
-        }
-    }
-}
-
 #[test]
 fn a_lost_call_of_an_exact_verifier_is_paid_and_made_again() {
-    let place = Place::new(6);
+    let place = JobFolder::new(6);
     let wait = "while [ ! -e go ]; do [ -e job.toml ] || exit; sleep 0.01; done; echo 1\"";
     let job = COMMAND_JOB.replace("echo 1\"", wait);
     place.write("job.toml", &job.replace("binary", "exact"));
     let mut run = Run::begin(place.good_job()).expect("a new run");
-    let control = Arc::new(Control::default());
-    let mut leaver = Leaver { control: Arc::clone(&control) };
+    let control = Control::default();
+    let mut leaver = on_notice(|notice| {
+        if matches!(notice, Notice::Progress(progress) if progress.overview.in_flight > 0) {
+            (0..2).for_each(|_| control.stop());
+        }
+    });
     assert_eq!(run.drive(&control, &mut leaver).expect("it can be left"), Ending::Left);
     drop(run);
     place.write("go", "");

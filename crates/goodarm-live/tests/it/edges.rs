@@ -14,10 +14,11 @@ use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::job_file::Scores;
-use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::notice::Notice;
 use goodarm_record::view::Overview;
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
+use crate::observer::on_notice;
 
 /// Says the same numbers about every answer, one after the other and from the start again; what is no
 /// number is a failure.
@@ -40,19 +41,8 @@ impl Remote for Script {
     }
 }
 
-#[derive(Default)]
-struct Warnings(Vec<String>);
-
-impl Observer for Warnings {
-    fn notice(&mut self, notice: Notice<'_>) {
-        if let Notice::Warning(text) = notice {
-            self.0.push(text.to_owned());
-        }
-    }
-}
-
 /// A whole run of such a verifier on three answers, with what it warned of.
-fn run_script(place: &Place, scores: &[f64], model: Scores) -> (Run, Overview, Vec<String>) {
+fn run_script(place: &JobFolder, scores: &[f64], model: Scores) -> (Run, Overview, Vec<String>) {
     let text = place.read("answers.jsonl");
     let candidates = Candidates::from_lines(text.lines(), "id").expect("candidates");
     let script = Script { scores: scores.to_vec(), calls: Mutex::default() };
@@ -69,12 +59,18 @@ fn run_script(place: &Place, scores: &[f64], model: Scores) -> (Run, Overview, V
         Job::new(JobSpec { settings, candidates, verifiers: vec![verifier], questions: None })
             .expect("a job");
     let mut run = Run::begin(Arc::new(job)).expect("a new run");
-    let mut warnings = Warnings::default();
-    let ending = run.drive(&Control::default(), &mut warnings).expect("the run goes on");
+    let mut warnings = Vec::new();
+    let mut note_warnings = on_notice(|notice| {
+        if let Notice::Warning(text) = notice {
+            warnings.push(text.to_owned());
+        }
+    });
+    let ending = run.drive(&Control::default(), &mut note_warnings).expect("the run goes on");
+    drop(note_warnings);
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     let overview = run.write_outputs(&ending).expect("outputs");
     place.assert_clean();
-    (run, overview, warnings.0)
+    (run, overview, warnings)
 }
 
 /// The mean of these scores is 1/3. Counted as 0, a score of -1 would make it 2/3, and a certificate.
@@ -82,7 +78,7 @@ fn run_script(place: &Place, scores: &[f64], model: Scores) -> (Run, Overview, V
 fn a_score_below_the_declared_minimum_ends_its_stream() {
     let floored = Scores::SubGaussian { sigma: 1.0, lowest: Some(0.0) };
     for model in [Scores::Binary, Scores::UNIT, floored] {
-        let place = Place::new(3);
+        let place = JobFolder::new(3);
         let (run, overview, warnings) = run_script(&place, &[1.0, 1.0, -1.0], model);
         let books = run.session().books();
         assert_eq!((overview.certified, overview.rejected, overview.undecided), (0, 0, 3));
@@ -110,7 +106,7 @@ fn a_score_below_the_declared_minimum_ends_its_stream() {
 
 #[test]
 fn a_mean_counts_failed_calls_as_the_lowest_score() {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     let (run, overview, _) = run_script(&place, &[1.0, 1.0, f64::NAN, 1.0], Scores::Binary);
     let totals = run.session().books().totals(AttributeId(0));
     let failed = overview.verifiers[0].failures["unreadable"];
@@ -141,7 +137,7 @@ threshold = 0.6
 #[test]
 fn a_recording_that_ends_rejects_no_one_and_costs_nothing() {
     for price in ["", "price = 16"] {
-        let place = Place::new(9);
+        let place = JobFolder::new(9);
         place.write_recording("solution", 9, 5);
         place.write("job.toml", &replay_job(&format!("draws = \"in-order\"\n{price}")));
         let (_, overview) = place.run();
@@ -164,7 +160,7 @@ fn a_recording_that_ends_rejects_no_one_and_costs_nothing() {
 /// Nine calls of ten pass, and there are enough of them.
 #[test]
 fn a_recording_in_order_certifies_before_it_ends() {
-    let place = Place::new(2);
+    let place = JobFolder::new(2);
     place.write_recording("solution", 2, 400);
     place.write("job.toml", &replay_job("draws = \"in-order\""));
     let (_, overview) = place.run();
@@ -197,7 +193,7 @@ price = 1
 /// Raising the budget is no licence to change anything else.
 #[test]
 fn a_run_whose_files_have_changed_is_not_resumed() {
-    let place = Place::new(2);
+    let place = JobFolder::new(2);
     place.write_recording("solution", 2, 40);
     let texts = ["judge.sh", "rubric.txt", "more.txt", "line.sh", "bare.sh"];
     let sources = texts.map(|name| (name, "echo 1\n")).into_iter().chain([("schema.json", SCHEMA)]);
@@ -239,7 +235,7 @@ fn a_run_whose_files_have_changed_is_not_resumed() {
 
 #[test]
 fn an_audit_says_which_files_the_verifiers_were_made_of() {
-    let place = Place::new(2);
+    let place = JobFolder::new(2);
     place.write_recording("solution", 2, 40);
     place.write("job.toml", &replay_job(""));
     place.run();
@@ -251,7 +247,7 @@ fn an_audit_says_which_files_the_verifiers_were_made_of() {
 
 #[test]
 fn costs_in_another_unit_are_refused() {
-    let place = Place::new(2);
+    let place = JobFolder::new(2);
     place.write_recording("solution", 2, 4);
     place.write("job.toml", &replay_job("").replace("\"tokens\"", "\"dollars\""));
     let text = place.job().err().expect("tokens are no dollars").to_string();
@@ -261,7 +257,7 @@ fn costs_in_another_unit_are_refused() {
 
 #[test]
 fn what_is_certified_is_the_mean_over_what_was_drawn_from() {
-    let place = Place::new(2);
+    let place = JobFolder::new(2);
     place.write_recording("solution", 2, 4);
     let promise = |rest: &str| {
         place.write("job.toml", &replay_job(rest));
@@ -285,7 +281,7 @@ fn what_is_certified_is_the_mean_over_what_was_drawn_from() {
 /// The terms of a run of version 0.1.0 do not contain how its outcomes were drawn; its job does.
 #[test]
 fn old_runs_say_what_they_certify_too() {
-    let place = Place::new(2);
+    let place = JobFolder::new(2);
     place.write_recording("solution", 2, 4);
     for (rest, expected) in [("", "drawn from"), ("draws = \"in-order\"", "fresh calls")] {
         place.write("job.toml", &replay_job(rest));

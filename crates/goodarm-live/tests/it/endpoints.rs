@@ -4,7 +4,7 @@ use goodarm_record::ending::Ending;
 use goodarm_record::view::Overview;
 use serde_json::{Value, json};
 
-use crate::place::{Place, is_good};
+use crate::job_folder::{JobFolder, is_good};
 use goodarm_testing::{Action, Request, Server};
 
 fn job(url: &str, rest: &str) -> String {
@@ -33,7 +33,7 @@ fn run(
     rest: &str,
 ) -> (Overview, usize) {
     let server = Server::with(script);
-    let place = Place::new(9);
+    let place = JobFolder::new(9);
     place.write("job.toml", &job(&server.url(""), rest));
     let (ending, summary) = place.run();
     place.assert_clean();

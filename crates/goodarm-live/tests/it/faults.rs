@@ -12,7 +12,7 @@ use goodarm_record::history::History;
 use goodarm_record::notice::{Notice, Observer};
 use serde_json::json;
 
-use crate::place::{Place, is_good};
+use crate::job_folder::{JobFolder, is_good};
 use goodarm_testing::{Action, Request, Server};
 
 fn job(url: &str, rest: &str) -> String {
@@ -40,9 +40,9 @@ fn score_of(seen: &Request) -> f64 {
 fn run_against(
     script: impl Fn(&Request, usize) -> Action + Send + Sync + 'static,
     rest: &str,
-) -> (Place, Ending, goodarm_record::view::Overview, usize) {
+) -> (JobFolder, Ending, goodarm_record::view::Overview, usize) {
     let server = Server::counting(script);
-    let place = Place::new(9);
+    let place = JobFolder::new(9);
     place.write("job.toml", &job(&server.url("/"), rest));
     let (ending, summary) = place.run();
     place.assert_clean();
@@ -72,7 +72,7 @@ fn every_good_answer_is_certified_when_nothing_goes_wrong() {
 fn verifiers_together_never_get_more_calls_than_the_job_allows() {
     let slowly = |seen: &Request| Action::Later(Duration::from_millis(1), Box::new(answer(seen)));
     let server = Server::with(slowly);
-    let place = Place::new(90);
+    let place = JobFolder::new(90);
     let verifier = |name: &str| {
         format!(
             "[[verifiers]]\nname = \"{name}\"\nkind = \"http\"\nurl = \"{}\"\nthreshold = 0.5\n",
@@ -134,7 +134,7 @@ impl Observer for Witness {
 #[test]
 fn no_one_hears_of_what_others_said_before_it_is_written() {
     let server = Server::with(answer);
-    let place = Place::new(9);
+    let place = JobFolder::new(9);
     let check = "[[verifiers]]\nname = \"says something\"\nkind = \"check\"\ncheck = \"regex\"\npattern = \"right|wrong\"\n";
     place.write("job.toml", &job(&server.url("/"), "").replacen("[[", &format!("{check}[["), 1));
     let mut run = Run::begin(place.good_job()).expect("a new run");
@@ -222,7 +222,7 @@ fn a_bill_that_is_missing_costs_the_ceiling_and_one_that_is_too_high_is_recorded
 
 #[test]
 fn a_server_that_is_down_stops_the_run_and_poisons_nothing() {
-    let place = Place::new(9);
+    let place = JobFolder::new(9);
     // Nothing listens there: port 9 of this machine.
     place.write("job.toml", &job("http://127.0.0.1:9/", "patience = 0.6"));
     let (ending, summary) = place.run();

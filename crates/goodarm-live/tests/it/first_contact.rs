@@ -1,6 +1,5 @@
 //! A verifier that does not work must not look like answers that are bad.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use goodarm_core::{ArmId, StopReason};
@@ -9,24 +8,24 @@ use goodarm_live::try_calls::{TryCall, suspicions, try_out};
 use goodarm_record::audit;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, NeverScored};
-use goodarm_record::notice::{Notice, Observer};
 use goodarm_record::recording::Recording;
 use goodarm_record::view::Overview;
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
+use crate::observer::stop_after;
 use goodarm_testing::{Action, Request, Server};
 
 /// A judge behind a chat endpoint that acts by a rule, and a job for it.
 struct Judge {
     server: Server,
-    place: Place,
+    place: JobFolder,
 }
 
 impl Judge {
     fn new(rest: &str, script: impl Fn(&Request, usize) -> Action + Send + Sync + 'static) -> Self {
         let server = Server::counting(script);
-        let place = Place::new(6);
+        let place = JobFolder::new(6);
         place.write(
             "job.toml",
             &format!(
@@ -109,7 +108,7 @@ fn a_verifier_that_never_scores_stops_the_run_after_five_failures_of_any_kind() 
 
 #[test]
 fn an_exact_verifier_that_fails_rejects_nobody() {
-    let place = Place::new(6);
+    let place = JobFolder::new(6);
     place.write(
         "job.toml",
         "candidates = \"answers.jsonl\"\nbudget = 100\ndelta = 0.1\n[[verifiers]]\nname = \"check\"\nkind = \"command\"\nshell = \"echo broken >&2; exit 3\"\nscores = \"exact\"\nthreshold = 0.5\n",
@@ -165,32 +164,14 @@ fn a_resumed_run_remembers_that_its_verifier_works() {
         if (3..12).contains(&count) { refusal(400, NO_MODEL) } else { verdict(seen) }
     });
     let mut run = Run::begin(judge.place.good_job()).expect("a run");
-    let control = Arc::new(Control::default());
-    let mut stopper = StopAfter { control: Arc::clone(&control), calls: 3 };
-    assert_eq!(run.drive(&control, &mut stopper).expect("it goes"), Ending::Interrupted);
+    let control = Control::default();
+    assert_eq!(
+        run.drive(&control, &mut stop_after(&control, 3)).expect("it goes"),
+        Ending::Interrupted
+    );
     drop(run);
     let (ending, _) = judge.place.resume().expect("it goes on");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
-}
-
-struct StopAfter {
-    control: Arc<Control>,
-    calls: u64,
-}
-
-impl Observer for StopAfter {
-    fn notice(&mut self, notice: Notice<'_>) {
-        if let Notice::Called { .. } = notice {
-            self.calls = self.calls.saturating_sub(1);
-            if self.calls == 0 && !self.control.is_stopping() {
-                self.control.stop();
-            }
-        }
-    }
-
-    fn wants_calls(&self) -> bool {
-        true
-    }
 }
 
 #[test]
@@ -215,7 +196,7 @@ fn begun_again_the_earlier_run_is_kept_aside() {
 
 #[test]
 fn a_program_that_cannot_be_executed_ends_the_run_at_once() {
-    let place = Place::new(6);
+    let place = JobFolder::new(6);
     let job = |command: &str| {
         place.write(
             "job.toml",
@@ -286,7 +267,7 @@ fn fresh_replies_leave_the_promise_alone() {
 
 #[test]
 fn scores_off_their_scale_missing_usage_and_high_ceilings_are_noted() {
-    let place = Place::new(6);
+    let place = JobFolder::new(6);
     let shell = "if [ $(($(date +%N | sed 's/^0*//') % 2)) = 0 ]; then echo 1; else echo 7; fi";
     place.write(
         "job.toml",

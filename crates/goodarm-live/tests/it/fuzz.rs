@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::crash::replay_place;
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 
 /// One change of a file.
 #[derive(Clone, Debug)]
@@ -94,9 +94,9 @@ fn change_file(path: &Path, changes: &[Change]) -> Vec<u8> {
 }
 
 /// A folder that is made once: changes are undone.
-fn with_place<T>(body: impl FnOnce(&Place) -> T) -> T {
+fn with_place<T>(body: impl FnOnce(&JobFolder) -> T) -> T {
     thread_local! {
-        static PLACE: Place = {
+        static PLACE: JobFolder = {
             let place = replay_place();
             place.run();
             place

@@ -4,31 +4,30 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::sync::Arc;
 
 use goodarm_live::run::Run;
 use goodarm_record::audit::Area;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
-use goodarm_record::notice::{Notice, Observer};
 use goodarm_record::view::{DoneReason, EndingFacts, EndingView};
 use serde_json::{Map, Value, json};
 
-use crate::crash::{REPLAY_JOB, Stopper, replay_place};
-use crate::place::Place;
+use crate::crash::{REPLAY_JOB, replay_place};
+use crate::job_folder::JobFolder;
+use crate::observer::{after_calls, stop_after};
 
 /// A run that was stopped after some calls, and its journal.
-fn stopped_early(place: &Place) -> Vec<u8> {
+fn stopped_early(place: &JobFolder) -> Vec<u8> {
     let mut run = Run::begin(place.good_job()).expect("a new run");
-    let control = Arc::new(Control::default());
-    let mut stopper = Stopper { control: Arc::clone(&control), calls_left: 30, at_once: false };
+    let control = Control::default();
+    let mut stopper = stop_after(&control, 30);
     assert_eq!(run.drive(&control, &mut stopper).expect("the run goes on"), Ending::Interrupted);
     drop(run);
     fs::read(place.journal()).expect("the journal")
 }
 
 #[track_caller]
-fn refused(place: &Place) -> String {
+fn refused(place: &JobFolder) -> String {
     let journal = fs::read(place.journal()).expect("the journal");
     let error = place.resume().expect_err("the journal is not the one of the results");
     assert_eq!(fs::read(place.journal()).expect("the journal"), journal, "it is not touched");
@@ -112,7 +111,7 @@ fn an_audit_of_a_run_that_was_killed_says_that_its_results_are_not_written_yet()
 }
 
 #[track_caller]
-fn assert_unfinished(place: &Place, text: &str) {
+fn assert_unfinished(place: &JobFolder, text: &str) {
     let report = place.audit();
     assert_eq!(report.problems, [], "nothing is wrong");
     assert!(!report.is_clean() && report.unfinished.is_some_and(|it| it.contains(text)));
@@ -170,10 +169,6 @@ threshold = 0.99
 scores = "binary"
 "#;
 
-fn made_count(place: &Place) -> usize {
-    fs::read_to_string(place.path().join("made")).unwrap_or_default().lines().count()
-}
-
 #[track_caller]
 fn not_durable(run: &mut Run, said: &str) {
     let error = run.drive(&Control::default(), &mut ()).expect_err("the journal is not its own");
@@ -184,14 +179,14 @@ fn not_durable(run: &mut Run, said: &str) {
 
 #[test]
 fn what_another_has_written_is_never_written_over() {
-    let place = Place::new(9);
+    let place = JobFolder::new(9);
     place.write("job.toml", NOTED_JOB);
     let mut run = Run::begin(place.good_job()).expect("a new run");
     let mut file = File::options().append(true).open(place.journal()).expect("the journal");
     file.write_all(b"of another hand").expect("it takes more");
     let bytes = fs::read(place.journal()).expect("the journal");
     not_durable(&mut run, "another process has written to it");
-    assert_eq!(made_count(&place), 0, "no call without its intent");
+    assert_eq!(place.line_count("made"), 0, "no call without its intent");
     assert_eq!(fs::read(place.journal()).expect("the journal"), bytes);
     drop(run);
     fs::remove_dir_all(place.output().path()).expect("the run's folder");
@@ -206,7 +201,7 @@ fn what_another_has_written_is_never_written_over() {
 #[cfg(unix)]
 #[test]
 fn a_journal_that_is_gone_or_replaced_is_noticed_before_the_next_call() {
-    let place = Place::new(9);
+    let place = JobFolder::new(9);
     place.write("job.toml", NOTED_JOB);
     let journal = place.journal();
     let aside = place.path().join("aside");
@@ -222,53 +217,31 @@ fn a_journal_that_is_gone_or_replaced_is_noticed_before_the_next_call() {
         let mut run = Run::begin(place.good_job()).expect("a new run");
         take(&journal, &aside);
         not_durable(&mut run, "it was moved, replaced or deleted");
-        assert_eq!(made_count(&place), 0);
+        assert_eq!(place.line_count("made"), 0);
         drop(run);
         fs::remove_dir_all(place.output().path()).expect("the run's folder");
-    }
-}
-
-/// Takes the journal away while calls are made.
-#[cfg(unix)]
-struct Thief {
-    journal: std::path::PathBuf,
-    calls_left: u32,
-}
-
-#[cfg(unix)]
-impl Observer for Thief {
-    fn notice(&mut self, notice: Notice<'_>) {
-        if let Notice::Called { .. } = notice {
-            self.calls_left = self.calls_left.saturating_sub(1);
-            if self.calls_left == 0 {
-                let _ = fs::remove_file(&self.journal);
-            }
-        }
-    }
-
-    fn wants_calls(&self) -> bool {
-        true
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn a_journal_that_vanishes_stops_the_run_within_the_calls_in_flight() {
-    let place = Place::new(9);
+    let place = JobFolder::new(9);
     place.write("job.toml", NOTED_JOB);
     let mut run = Run::begin(place.good_job()).expect("a new run");
-    let mut thief = Thief { journal: place.journal(), calls_left: 10 };
+    let journal = place.journal();
+    let mut thief = after_calls(10, || fs::remove_file(&journal).expect("a journal"));
     let error = run.drive(&Control::default(), &mut thief).expect_err("no journal");
     assert!(error.to_string().contains("it was moved, replaced or deleted"), "{error}");
-    let made = made_count(&place);
+    let made = place.line_count("made");
     assert!((10..=10 + 4 * 4).contains(&made), "{made} calls were made");
 }
 
-fn summary(place: &Place) -> Map<String, Value> {
+fn summary(place: &JobFolder) -> Map<String, Value> {
     serde_json::from_str(&place.read("run/summary.json")).expect("an object")
 }
 
-fn write_summary(place: &Place, summary: &Map<String, Value>) {
+fn write_summary(place: &JobFolder, summary: &Map<String, Value>) {
     let text = serde_json::to_string_pretty(summary).expect("plain data");
     place.write("run/summary.json", &(text + "\n"));
 }

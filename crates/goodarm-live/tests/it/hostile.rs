@@ -1,7 +1,7 @@
 //! Answers that are made to hold up a run.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,13 +9,14 @@ use goodarm_live::run::Run;
 use goodarm_live::try_calls;
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
-use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::notice::Notice;
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
+use crate::observer::on_notice;
 
 /// So many answers, each of which a check is at for as long as it may.
-fn place(count: usize) -> Place {
-    let place = Place::new(0);
+fn place(count: usize) -> JobFolder {
+    let place = JobFolder::new(0);
     let answer = "a".repeat(1_000_000);
     let line = |index: usize| format!("{{\"id\": {index}, \"answer\": \"{answer}\"}}\n");
     place.write("answers.jsonl", &(0..count).map(line).collect::<String>());
@@ -51,22 +52,16 @@ fn stop(run: &mut Run, times: usize) -> (Ending, Duration) {
             stopped
         })
     };
-    let ending = run.drive(&control, &mut Busy(busy)).expect("the run goes on");
-    (ending, stopper.join().expect("it stops the run").elapsed())
-}
-
-/// Says when calls are in flight.
-struct Busy(Sender<()>);
-
-impl Observer for Busy {
-    fn notice(&mut self, notice: Notice<'_>) {
+    let mut observer = on_notice(|notice| {
         if let Notice::Progress(progress) = notice
             && progress.overview.in_flight > 0
         {
-            // After the first time nobody listens any more.
-            let _ = self.0.send(());
+            // Only the first message is received.
+            let _ = busy.send(());
         }
-    }
+    });
+    let ending = run.drive(&control, &mut observer).expect("the run goes on");
+    (ending, stopper.join().expect("it stops the run").elapsed())
 }
 
 #[test]

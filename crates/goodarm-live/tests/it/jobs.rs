@@ -2,7 +2,7 @@
 
 use goodarm_data::problem::ProblemKind;
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 
 const JOB: &str = r#"candidates = "answers.jsonl"
 budget = 100
@@ -16,7 +16,7 @@ threshold = 0.5
 "#;
 
 fn complaint(change: impl Fn(String) -> String) -> String {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     place.write("job.toml", &change(JOB.to_owned()));
     match place.job() {
         Ok(_) => panic!("{} was taken", change(JOB.to_owned())),
@@ -34,7 +34,7 @@ fn check(from: &str, to: &str, expected: &[&str]) {
 
 #[test]
 fn the_plain_job_is_taken() {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     place.write("job.toml", JOB);
     assert_eq!(place.good_job().candidates.len(), 3);
 }
@@ -120,7 +120,7 @@ fn all_that_is_wrong_is_said_at_once() {
 /// The problems as a program sees them: the line, the verifier, the key, and the sort.
 #[track_caller]
 fn check_problems(job: &str, expected: &[(usize, &str, &str, ProblemKind)]) {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     place.write("job.toml", job);
     let error = place.job().err().expect("it is wrong");
     let found: Vec<(usize, &str, &str, ProblemKind)> = error
@@ -193,7 +193,7 @@ fn problems_can_be_told_apart() {
     );
     let twice = format!("{JOB}{}", JOB.split_once("\n\n").expect("a verifier").1);
     check_problems(&twice, &[(11, "judge", "name", ProblemKind::Value)]);
-    let absent = Place::new(3).job().err().expect("no file");
+    let absent = JobFolder::new(3).job().err().expect("no file");
     assert_eq!(absent.problems[0].kind, ProblemKind::Unreadable);
 }
 
@@ -208,7 +208,7 @@ fn a_wrong_price_is_not_missing_as_well() {
 
 #[test]
 fn a_broken_candidate_is_named_with_its_line() {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     place.write("job.toml", JOB);
     place.write("answers.jsonl", "{\"id\":\"a\"}\n{\"id\":\"a\"}\n{nonsense}\n{\"no\":1}\n");
     let error = place.job().err().expect("a wrong file").to_string();
@@ -219,7 +219,7 @@ fn a_broken_candidate_is_named_with_its_line() {
 
 #[test]
 fn a_field_that_a_prompt_needs_is_missed_before_anything_is_spent() {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     let job = JOB.replace("kind = \"command\"\ncommand = [\"true\"]", "kind = \"llm\"\nurl = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\nmax_tokens = 3\nprompt = \"{{ qestion }}\"");
     place.write("job.toml", &job);
     let error = place.job().err().expect("a missing field").to_string();
@@ -228,7 +228,7 @@ fn a_field_that_a_prompt_needs_is_missed_before_anything_is_spent() {
 
 #[test]
 fn a_misspelt_field_inside_a_field_is_named_with_its_line_and_the_right_spelling() {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     let prompt = "prompt = \"\"\"\nIs this right?\n{{ doc.qestion }}\"\"\"";
     let llm = format!("kind = \"llm\"\nurl = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n{prompt}");
     place.write("job.toml", &JOB.replace("kind = \"command\"\ncommand = [\"true\"]", &llm));
@@ -249,7 +249,7 @@ fn a_misspelt_field_inside_a_field_is_named_with_its_line_and_the_right_spelling
 #[test]
 fn no_text_makes_the_reader_panic() {
     use proptest::prelude::*;
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases: 400,
         failure_persistence: None,
@@ -286,7 +286,7 @@ fn a_budget_in_quotes_is_exact() {
         ("1.1", "1.1"),
         ("7", "7"),
     ] {
-        let place = Place::new(3);
+        let place = JobFolder::new(3);
         place.write("job.toml", &JOB.replace("budget = 100", &format!("budget = {budget}")));
         assert_eq!(place.good_job().settings.budget.to_string(), expected);
     }

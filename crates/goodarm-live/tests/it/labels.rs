@@ -15,7 +15,7 @@ use goodarm_record::view::ClaimView;
 use serde_json::{Value, json};
 
 use crate::crash::{REPLAY_JOB, replay_place};
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 use crate::questions::pools;
 
 /// Every answer has the word.
@@ -33,18 +33,18 @@ pattern = "right|wrong"
 "#;
 
 /// A run that has certified all of `count` answers.
-fn labelled_place(count: usize) -> Place {
-    let place = Place::new(count);
+fn labelled_place(count: usize) -> JobFolder {
+    let place = JobFolder::new(count);
     place.write("job.toml", JOB);
     place.run();
     place
 }
 
-fn open(place: &Place) -> ClaimQueue {
+fn open(place: &JobFolder) -> ClaimQueue {
     opened(place, &ClaimTerms::default())
 }
 
-fn opened(place: &Place, terms: &ClaimTerms) -> ClaimQueue {
+fn opened(place: &JobFolder, terms: &ClaimTerms) -> ClaimQueue {
     ClaimQueue::open(&place.output(), terms).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -55,7 +55,7 @@ fn say(queue: &mut ClaimQueue, by: &str, count: usize, said: &CardReply) {
     }
 }
 
-fn order(place: &Place) -> Vec<String> {
+fn order(place: &JobFolder) -> Vec<String> {
     let line: Value =
         serde_json::from_str(place.read("run/labels.jsonl").lines().next().expect("a line"))
             .expect("JSON");
@@ -310,7 +310,7 @@ fn terms_are_fixed_when_a_claim_begins() {
 
 #[test]
 fn what_is_not_certified_is_not_labelled() {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     place.write("job.toml", &JOB.replace("right|wrong", "never"));
     place.run();
     let error = ClaimQueue::open(&place.output(), &ClaimTerms::default());
@@ -356,7 +356,7 @@ fn a_file_that_is_cut_off_anywhere_has_its_whole_lines_and_goes_on() {
     }
 }
 
-fn summary(place: &Place) -> Value {
+fn summary(place: &JobFolder) -> Value {
     serde_json::from_str(&place.read("run/summary.json")).expect("JSON")
 }
 
@@ -422,7 +422,7 @@ fn assert_labels_wrong(report: &AuditReport, what: &str) {
 }
 
 /// Changes lines, and seals them again.
-fn forge(place: &Place, change: impl FnOnce(&mut Vec<Value>)) {
+fn forge(place: &JobFolder, change: impl FnOnce(&mut Vec<Value>)) {
     let path = place.output().labels();
     let mut lines = SealedReader::<Value>::new(&path).read_on().expect("whole lines");
     for line in &mut lines {
@@ -504,7 +504,7 @@ fn an_audit_finds_labels_that_nobody_can_have_said() {
 }
 
 #[track_caller]
-fn assert_refused(place: &Place, what: &str) {
+fn assert_refused(place: &JobFolder, what: &str) {
     assert_labels_wrong(&place.audit(), what);
     assert!(ClaimQueue::open(&place.output(), &ClaimTerms::default()).is_err(), "{what}");
     assert!(labels::publish(&place.output(), |balance| balance).is_err(), "{what}");

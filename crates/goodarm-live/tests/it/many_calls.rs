@@ -17,7 +17,7 @@ use goodarm_record::ending::Ending;
 use goodarm_record::journal::{OpenedJournal, open};
 use tokio::sync::Semaphore;
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 
 /// Answers nobody before so many calls wait for it, and then everybody.
 struct Gate {
@@ -62,7 +62,7 @@ fn gate(wanted: usize, reply_bytes: usize, control: &Arc<Control>) -> Gate {
 }
 
 /// A run of this verifier that may have so many calls in flight at once.
-fn begin(place: &Place, concurrency: usize, gate: Gate, rate: Option<f64>) -> Run {
+fn begin(place: &JobFolder, concurrency: usize, gate: Gate, rate: Option<f64>) -> Run {
     let lines: Vec<String> = (0..concurrency).map(|it| format!(r#"{{"id": {it}}}"#)).collect();
     let candidates = Candidates::from_lines(lines.iter().map(String::as_str), "id");
     let candidates = candidates.expect("candidates");
@@ -80,7 +80,7 @@ fn begin(place: &Place, concurrency: usize, gate: Gate, rate: Option<f64>) -> Ru
 }
 
 /// A run that has so many calls in flight at once, and is stopped then.
-fn run(place: &Place, wanted: usize, reply_bytes: usize) -> Run {
+fn run(place: &JobFolder, wanted: usize, reply_bytes: usize) -> Run {
     let control = Arc::<Control>::default();
     let mut run = begin(place, wanted, gate(wanted, reply_bytes, &control), None);
     let ending = run.drive(&control, &mut ()).expect("the run goes on");
@@ -90,7 +90,7 @@ fn run(place: &Place, wanted: usize, reply_bytes: usize) -> Run {
 
 #[test]
 fn twenty_thousand_calls_are_in_flight_at_once() {
-    let place = Place::new(0);
+    let place = JobFolder::new(0);
     let begin = Instant::now();
     let run = run(&place, 20_000, 0);
     assert!(run.account().call_count() >= 20_000, "{}", run.account().call_count());
@@ -103,7 +103,7 @@ fn twenty_thousand_calls_are_in_flight_at_once() {
 /// A frame holds 1 GiB at most, and so many replies may be more.
 #[test]
 fn what_comes_back_at_once_is_written_in_several_frames() {
-    let place = Place::new(0);
+    let place = JobFolder::new(0);
     let run = run(&place, 4_000, REPLY_BYTES_MAX);
     drop(run);
     let Ok(OpenedJournal::Begun(mut reader)) = open(&place.journal()) else { panic!("a journal") };
@@ -119,7 +119,7 @@ fn what_comes_back_at_once_is_written_in_several_frames() {
 /// They come back void, all at once, and are the first to be made when the run goes on.
 #[test]
 fn calls_that_wait_for_their_turn_leave_at_once_when_a_run_stops() {
-    let place = Place::new(0);
+    let place = JobFolder::new(0);
     let control = Arc::<Control>::default();
     let mut run = begin(&place, 20_000, gate(1, 0, &control), Some(100.0));
     let began = Instant::now();

@@ -16,12 +16,13 @@ use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::job_file;
-use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::notice::Notice;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Notify;
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
+use crate::observer::on_notice;
 
 /// The keys of a kind that is not ours.
 #[derive(Deserialize, JsonSchema)]
@@ -101,14 +102,14 @@ fn kinds() -> Kinds {
     Kinds::default().with(Kind::new::<CoinKeys>("coin"))
 }
 
-fn read(place: &Place, job: &str) -> Result<Job, goodarm_live::job::JobError> {
+fn read(place: &JobFolder, job: &str) -> Result<Job, goodarm_live::job::JobError> {
     place.write("job.toml", job);
     Job::read_with(&place.path().join("job.toml"), &Overrides::default(), &kinds())
 }
 
 #[test]
 fn a_kind_from_outside_can_be_named_in_a_job_file_and_run() {
-    let place = Place::new(6);
+    let place = JobFolder::new(6);
     let job = Arc::new(read(&place, JOB).unwrap_or_else(|error| panic!("{error}")));
     assert_eq!(job.terms.verifiers[0].kind, "coin");
     assert_eq!(job.terms.verifiers[0].ceiling, Cost::from_units(2));
@@ -124,7 +125,7 @@ fn a_kind_from_outside_can_be_named_in_a_job_file_and_run() {
 
 #[test]
 fn its_keys_are_checked_like_ours() {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     let complaint = |from: &str, to: &str| {
         let error = read(&place, &JOB.replace(from, to)).err().expect("it is wrong");
         let problem = error.problems[0].clone();
@@ -165,7 +166,7 @@ fn the_schema_has_one_variant_a_kind() {
     }
 }
 
-fn spec(place: &Place, identity: &str) -> JobSpec {
+fn spec(place: &JobFolder, identity: &str) -> JobSpec {
     let text = place.read("answers.jsonl");
     let candidates = Candidates::from_lines(text.lines(), "id").expect("candidates");
     let coin = Coin { wins: 9, stake: Cost::from_units(1), tosses: AtomicU64::new(0) };
@@ -183,7 +184,7 @@ fn spec(place: &Place, identity: &str) -> JobSpec {
 
 #[test]
 fn a_job_made_in_code_runs_and_is_resumed_as_the_same_only() {
-    let place = Place::new(6);
+    let place = JobFolder::new(6);
     let job = |identity| Arc::new(Job::new(spec(&place, identity)).expect("a job"));
     let mut run = Run::begin(job("first")).expect("a new run");
     let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
@@ -202,36 +203,27 @@ fn a_job_made_in_code_runs_and_is_resumed_as_the_same_only() {
     assert_eq!(changes, ["  verifiers[tosses].identity: \"first\" → \"second\""]);
 }
 
-/// Stops once when the first certificate is told, and counts certificates.
-struct Stopper {
-    control: Arc<Control>,
-    certified: usize,
-}
-
-impl Observer for Stopper {
-    fn notice(&mut self, notice: Notice<'_>) {
-        if matches!(notice, Notice::Certified { .. }) {
-            self.certified += 1;
-            self.control.stop();
-        }
-    }
-}
-
 #[test]
 fn a_run_that_was_stopped_can_be_driven_again() {
-    let place = Place::new(6);
+    let place = JobFolder::new(6);
     let mut slow = spec(&place, "");
     // So that it goes on for longer than between two looks.
     slow.verifiers[0].rate = Some(100.0);
     let mut run = Run::begin(Arc::new(Job::new(slow).expect("a job"))).expect("a run");
-    let control = Arc::new(Control::default());
-    let mut stopper = Stopper { control: Arc::clone(&control), certified: 0 };
-    let ending = run.drive(&control, &mut stopper).expect("it goes on");
+    let control = Control::default();
+    let mut certified = 0;
+    let mut stopper = on_notice(|notice| {
+        if matches!(notice, Notice::Certified { .. }) {
+            certified += 1;
+            control.stop();
+        }
+    });
+    let ending = run.drive(&control, &mut stopper).expect("the run continues");
     assert_eq!(ending, Ending::Interrupted);
-    stopper.control = Arc::default();
-    let ending = run.drive(&Control::default(), &mut stopper).expect("it goes on");
+    let ending = run.drive(&Control::default(), &mut stopper).expect("the run continues");
+    drop(stopper);
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
-    assert_eq!((run.session().certified().len(), stopper.certified), (4, 4), "each is told once");
+    assert_eq!((run.session().certified().len(), certified), (4, 4), "each is announced once");
 }
 
 /// Never begins to work, and never waits for its turn.
@@ -249,7 +241,7 @@ impl Remote for Absent {
 
 #[test]
 fn a_verifier_that_never_begins_to_work_does_not_keep_a_run_for_ever() {
-    let place = Place::new(2);
+    let place = JobFolder::new(2);
     let mut absent = spec(&place, "");
     absent.verifiers[0].service = Absent.into();
     let mut run = Run::begin(Arc::new(Job::new(absent).expect("a job"))).expect("a run");
@@ -278,7 +270,7 @@ impl Remote for Silent {
 /// Calls in flight hold the job, and with it the verifier.
 #[test]
 fn a_run_that_is_dropped_takes_its_calls_with_it() {
-    let place = Place::new(2);
+    let place = JobFolder::new(2);
     let called = Arc::new(Notify::new());
     let mut silent = spec(&place, "");
     silent.verifiers[0].service = Silent(Arc::clone(&called)).into();
@@ -318,7 +310,7 @@ impl Remote for Broken {
 
 #[test]
 fn a_call_whose_task_dies_is_paid_at_the_ceiling() {
-    let place = Place::new(2);
+    let place = JobFolder::new(2);
     let mut broken = spec(&place, "");
     broken.settings.budget = Cost::from_units(200);
     broken.settings.unit = job_file::Unit::Seconds;
@@ -334,7 +326,7 @@ fn a_call_whose_task_dies_is_paid_at_the_ceiling() {
 
 #[test]
 fn a_budget_that_no_file_can_hold_is_refused() {
-    let mut large = spec(&Place::new(2), "");
+    let mut large = spec(&JobFolder::new(2), "");
     large.settings.budget = Cost::from_picos(u128::MAX);
     let error = Job::new(large).err().expect("it is too large");
     assert!(error.to_string().contains("more than 10^15"), "{error}");
@@ -343,7 +335,7 @@ fn a_budget_that_no_file_can_hold_is_refused() {
 /// The host brings a runtime with several threads, and drives the run as one task among others.
 #[test]
 fn a_run_is_driven_in_the_runtime_of_its_host() {
-    let place = Place::new(6);
+    let place = JobFolder::new(6);
     let job = Arc::new(Job::new(spec(&place, "")).expect("a job"));
     let host = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -362,7 +354,7 @@ fn a_run_is_driven_in_the_runtime_of_its_host() {
 
 #[test]
 fn what_is_wrong_with_a_job_made_in_code_can_be_told_apart() {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     let mut wrong = spec(&place, "");
     wrong.settings.delta = 2.0;
     wrong.verifiers[0].threshold = None;
@@ -389,7 +381,7 @@ fn what_is_wrong_with_a_job_made_in_code_can_be_told_apart() {
 
 #[test]
 fn the_ledger_reserves_what_the_tariff_says_to_the_last_digit() {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     let mut exact = spec(&place, "");
     let second = Some(Cost::from_picos(123_456_789_012_345_677));
     let pricing = Pricing::Metered(Meter { second, ..Meter::default() });

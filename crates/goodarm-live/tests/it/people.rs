@@ -17,7 +17,7 @@ use goodarm_record::notice::{Notice, Observer};
 use goodarm_record::people::{PeopleQueue, waiting};
 use goodarm_record::view::Overview;
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 
 /// A cheap check that some answers pass, and a person who says the last word.
 fn cascade(person: &str) -> String {
@@ -31,14 +31,14 @@ fn cascade(person: &str) -> String {
 
 const EXACT: &str = "scores = \"exact\"\nprice = 2";
 
-fn place(person: &str) -> Place {
-    let place = Place::new(9);
+fn place(person: &str) -> JobFolder {
+    let place = JobFolder::new(9);
     place.write("job.toml", &cascade(person));
     place
 }
 
 /// Runs, or goes on, until only people are awaited or all is done.
-fn go_on(place: &Place) -> (Ending, Overview) {
+fn go_on(place: &JobFolder) -> (Ending, Overview) {
     let job = place.good_job();
     let folder = Folder::new(&job.settings.output);
     let mut run =
@@ -49,16 +49,16 @@ fn go_on(place: &Place) -> (Ending, Overview) {
     (ending, overview)
 }
 
-fn queue(place: &Place) -> PeopleQueue {
+fn queue(place: &JobFolder) -> PeopleQueue {
     PeopleQueue::open(&place.output()).expect("the run has people")
 }
 
-fn cards(place: &Place, labeller: &str) -> Vec<Card> {
+fn cards(place: &JobFolder, labeller: &str) -> Vec<Card> {
     queue(place).upcoming(labeller, 100).expect("cards")
 }
 
 /// Answers all cards: an answer is right if its number is even.
-fn answer_all(place: &Place, labeller: &str) -> usize {
+fn answer_all(place: &JobFolder, labeller: &str) -> usize {
     let mut queue = queue(place);
     let cards = queue.upcoming(labeller, 100).expect("cards");
     for card in &cards {
@@ -71,7 +71,7 @@ fn verdict(card: &Card) -> CardReply {
     if number(&card.id).is_multiple_of(2) { CardReply::Right } else { CardReply::Wrong }
 }
 
-fn certified_ids(place: &Place) -> Vec<String> {
+fn certified_ids(place: &JobFolder) -> Vec<String> {
     let id = |line: &String| {
         let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
         line["id"].as_str().expect("an id").to_owned()
@@ -117,7 +117,7 @@ fn a_person_is_asked_only_about_answers_that_passed_the_cheap_check() {
 
 /// Answers when the run has said that it waits, and stops it when so many calls have come back.
 struct Answerer<'a> {
-    place: &'a Place,
+    place: &'a JobFolder,
     control: Arc<Control>,
     answers_left: usize,
 }
@@ -177,7 +177,7 @@ fn a_run_hears_people_while_it_goes_on_and_is_stopped_and_goes_on() {
 /// So many a person at once, and the budget holds with all of them out.
 #[test]
 fn other_calls_go_on_while_cards_wait_and_the_budget_holds() {
-    let place = Place::new(40);
+    let place = JobFolder::new(40);
     let job = cascade("scores = \"exact\"\nprice = 30\ncards_max = 2").replace(
         "[[verifiers]]\nname = \"person\"",
         "[[verifiers]]\nname = \"judge\"\nkind = \"command\"\nscores = \"binary\"\nprice = 0.1\n\
@@ -205,7 +205,7 @@ fn other_calls_go_on_while_cards_wait_and_the_budget_holds() {
 
 #[test]
 fn somebody_who_cannot_tell_counts_as_a_failure_and_ends_no_run() {
-    let place = Place::new(30);
+    let place = JobFolder::new(30);
     place.write("job.toml", &cascade("scores = \"exact\"\nprice = 2\ncards_max = 30"));
     go_on(&place);
     let mut queue = queue(&place);
@@ -229,7 +229,7 @@ fn somebody_who_cannot_tell_counts_as_a_failure_and_ends_no_run() {
 /// Each call is another person's: a person who remembers is no fresh call.
 #[test]
 fn a_noisy_person_is_several_people() {
-    let place = Place::new(2);
+    let place = JobFolder::new(2);
     place.write("job.toml", &cascade("price = 2\nthreshold = 0.3"));
     go_on(&place);
     let first = queue(&place).statuses("anna").expect("places");

@@ -7,7 +7,7 @@ use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::recording::{RecordedOutcome, Recording};
 use serde_json::Value;
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 use crate::questions::pools;
 
 /// A verifier that says something else at every call, and fails now and then; a check that half of the answers
@@ -67,8 +67,8 @@ draws = "in-order"
 threshold = 0.5
 "#;
 
-fn pilot() -> Place {
-    let place = Place::new(7);
+fn pilot() -> JobFolder {
+    let place = JobFolder::new(7);
     place.write("job.toml", CALLED);
     let (ending, overview) = place.run();
     assert_eq!(ending, Ending::Done(StopReason::AllCallsMade));
@@ -81,19 +81,19 @@ fn pilot() -> Place {
 }
 
 #[track_caller]
-fn assert_clean(place: &Place, folder: &str) {
+fn assert_clean(place: &JobFolder, folder: &str) {
     let report = audit::audit(&place.path().join(folder));
     assert!(report.is_clean(), "{:#?}", report.problems);
 }
 
-fn outcomes(place: &Place, folder: &str, verifier: &str) -> Vec<Vec<RecordedOutcome>> {
+fn outcomes(place: &JobFolder, folder: &str, verifier: &str) -> Vec<Vec<RecordedOutcome>> {
     let recording = Recording::read(&place.path().join(folder), verifier).expect("a recording");
     let of = |index: usize| recording.of(&format!("q{index}")).unwrap_or(&[]).to_vec();
     (0..7).map(of).collect()
 }
 
 /// What the calls on each answer said, in the order in which they were asked for.
-fn called(place: &Place, folder: &str, verifier: &str) -> Vec<Vec<Option<f64>>> {
+fn called(place: &JobFolder, folder: &str, verifier: &str) -> Vec<Vec<Option<f64>>> {
     let text = place.read(&format!("{folder}/calls.jsonl"));
     let mut calls: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -171,7 +171,7 @@ fn a_pilot_is_gone_on_with_under_its_own_terms_only() {
 
 #[test]
 fn what_a_fixed_design_needs_is_said() {
-    let place = Place::new(2);
+    let place = JobFolder::new(2);
     let said = |from: &str, to: &str| {
         place.write("job.toml", &CALLED.replace(from, to));
         place.job().err().map(|error| error.to_string()).unwrap_or_default()
@@ -191,7 +191,7 @@ fn what_a_fixed_design_needs_is_said() {
 }
 
 /// What each was asked about each question, and answered.
-fn answered(place: &Place, folder: &str, by: &str) -> Vec<(String, String)> {
+fn answered(place: &JobFolder, folder: &str, by: &str) -> Vec<(String, String)> {
     let text = place.read(&format!("{folder}/calls.jsonl"));
     let mut calls: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

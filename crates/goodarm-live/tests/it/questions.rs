@@ -13,12 +13,12 @@ use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::journal::{self, FileStorage, Journal, OpenedJournal, Record};
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 use goodarm_testing::{Action, Request, Server};
 
 /// So many questions, whose right answer is their number.
-fn place(count: usize) -> Place {
-    let place = Place::new(1);
+fn place(count: usize) -> JobFolder {
+    let place = JobFolder::new(1);
     let mut questions = String::new();
     for index in 0..count {
         let _ = writeln!(
@@ -31,7 +31,7 @@ fn place(count: usize) -> Place {
 }
 
 /// Recorded solutions: of easy questions most are right, every third question is hard.
-fn write_pool(place: &Place, count: usize) {
+fn write_pool(place: &JobFolder, count: usize) {
     let mut text = String::new();
     for index in 0..count {
         let solution = |draw: usize| {
@@ -70,15 +70,11 @@ extract = "last-number"
 threshold = 0.5
 "#;
 
-pub(crate) fn pools(count: usize) -> Place {
+pub(crate) fn pools(count: usize) -> JobFolder {
     let place = place(count);
     write_pool(&place, count);
     place.write("job.toml", POOLS);
     place
-}
-
-fn lines(place: &Place, name: &str) -> Vec<Value> {
-    place.read(name).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 /// A program makes the answers, and judges them: `generate` and `judge` are what the shell does with the
@@ -106,10 +102,6 @@ const OFTEN_RIGHT: &str = r#"n=$(wc -l < generated); right=$(echo "$line" | sed 
 /// Says whether the answer is the right one.
 const KNOWS: &str = r#"right=$(echo "$line" | sed 's/.*"right": *"\([0-9]*\)".*/\1/'); case "$line" in *"It is $right."*) echo 1;; *) echo 0;; esac"#;
 
-fn count_of(place: &Place, file: &str) -> u64 {
-    fs::read_to_string(place.path().join(file)).map_or(0, |text| text.lines().count() as u64)
-}
-
 #[test]
 fn one_answer_to_each_question_is_certified_and_its_siblings_leave() {
     let place = pools(9);
@@ -120,7 +112,7 @@ fn one_answer_to_each_question_is_certified_and_its_siblings_leave() {
     assert_eq!((questions.count, questions.given), (9, 0));
     assert_eq!(questions.answered, overview.certified);
     assert!(questions.answered >= 6, "the easy ones, {}", questions.answered);
-    let certified = lines(&place, "run/certified.jsonl");
+    let certified = place.json_lines("run/certified.jsonl");
     let answered: BTreeSet<&str> =
         certified.iter().map(|line| line["question_id"].as_str().expect("its question")).collect();
     assert_eq!(answered.len(), certified.len(), "one for each question");
@@ -132,7 +124,7 @@ fn one_answer_to_each_question_is_certified_and_its_siblings_leave() {
         );
     }
     // What became of each question.
-    let outcomes = lines(&place, "run/answers.jsonl");
+    let outcomes = place.json_lines("run/answers.jsonl");
     assert_eq!(outcomes.len(), 9);
     for outcome in &outcomes {
         let (id, found) = (outcome["id"].as_str().unwrap(), &outcome["goodarm"]);
@@ -148,7 +140,7 @@ fn one_answer_to_each_question_is_certified_and_its_siblings_leave() {
         assert!(tried.len() <= 4 && found["asked"].as_u64() <= Some(4), "{found}");
     }
     // After its certificate, nothing more is spent on a question.
-    let calls = lines(&place, "run/calls.jsonl");
+    let calls = place.json_lines("run/calls.jsonl");
     let cost = |call: &Value| call["cost"].as_str().expect("a cost").parse::<Cost>().expect("one");
     let spent = calls.iter().map(cost).fold(Cost::ZERO, Cost::saturating_add);
     assert_eq!(spent, overview.money.spent);
@@ -158,8 +150,8 @@ fn one_answer_to_each_question_is_certified_and_its_siblings_leave() {
 }
 
 /// Everything that a run says, but for times.
-fn told(place: &Place) -> [String; 3] {
-    let calls = lines(place, "run/calls.jsonl").into_iter().map(|mut call| {
+fn told(place: &JobFolder) -> [String; 3] {
+    let calls = place.json_lines("run/calls.jsonl").into_iter().map(|mut call| {
         call["unix_millis"] = Value::Null;
         call.to_string()
     });
@@ -196,7 +188,7 @@ fn answers_that_were_on_their_way_are_paid_and_not_made_again() {
     place.assert_clean();
     assert_eq!(overview.certified, 6);
     let generator = &overview.questions.as_ref().expect("questions").generators[0];
-    assert_eq!(generator.calls, count_of(&place, "generated"));
+    assert_eq!(generator.calls, place.line_count("generated") as u64);
     let whole = fs::read(place.journal()).expect("a journal");
     let mut lost = 0;
     for part in [30, 45, 60, 75] {
@@ -242,10 +234,10 @@ fn a_generator_that_repeats_a_rejected_answer_adds_nothing() {
     place.assert_clean();
     assert_eq!(overview.questions.as_ref().expect("questions").given, 2);
     // 999 and 999.0 are one number.
-    let outcome = &lines(&place, "run/answers.jsonl")[0]["goodarm"];
+    let outcome = &place.json_lines("run/answers.jsonl")[0]["goodarm"];
     assert_eq!(outcome["tried"].as_array().map(Vec::len), Some(1), "{outcome}");
     assert!(outcome["asked"].as_u64() > Some(0), "{outcome}");
-    let certified = lines(&place, "run/certified.jsonl");
+    let certified = place.json_lines("run/certified.jsonl");
     assert_eq!(certified.len(), 1);
     assert_eq!(certified[0]["id"], "b");
 }
@@ -275,7 +267,7 @@ fn a_generator_that_says_nothing_ends_the_run_and_now_and_then_counts_as_failed(
     let generator = &overview.questions.as_ref().expect("questions").generators[0];
     assert!(generator.failures["unreadable"] > 0, "{:?}", generator.failures);
     assert_eq!(overview.certified, 4);
-    let calls = lines(&lazy, "run/calls.jsonl");
+    let calls = lazy.json_lines("run/calls.jsonl");
     let failed = calls.iter().find(|call| call["failure"] == "unreadable").expect("one");
     assert_eq!(failed["reason"], "no number in the answer");
 }
@@ -333,7 +325,7 @@ fn candidates_of_a_question_are_siblings_and_the_same_answer_is_one() {
     place.assert_clean();
     assert_eq!((overview.candidates, overview.certified), (3, 2));
     let ids: Vec<String> =
-        lines(&place, "run/certified.jsonl").iter().map(|it| it["id"].to_string()).collect();
+        place.json_lines("run/certified.jsonl").iter().map(|it| it["id"].to_string()).collect();
     assert!(ids.contains(&"\"a\"".to_owned()) && ids.contains(&"\"d\"".to_owned()), "{ids:?}");
     let job_read = place.good_job();
     assert!(
@@ -366,7 +358,7 @@ fn a_run_with_questions_is_resumed_with_the_same_questions_and_candidates_only()
     let given = "{\"id\": \"a\", \"question_id\": \"q0\", \"answer\": \"5\"}\n";
     place.write("answers.jsonl", given);
     place.run();
-    let refused = |place: &Place| place.resume().expect_err("refused").to_string();
+    let refused = |place: &JobFolder| place.resume().expect_err("refused").to_string();
     place.write(
         "answers.jsonl",
         &format!("{given}{{\"id\": \"b\", \"question_id\": \"q1\", \"answer\": \"1\"}}\n"),
@@ -453,7 +445,7 @@ fn answers_that_are_votes_certify_what_is_said_most() {
     let (ending, overview) = place.run();
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     place.assert_clean();
-    let certified = lines(&place, "run/certified.jsonl");
+    let certified = place.json_lines("run/certified.jsonl");
     assert_eq!(certified.len(), 4, "the easy ones");
     assert_eq!(overview.verifiers.len(), 1);
     for line in certified {
@@ -587,7 +579,7 @@ fn a_dear_generator_is_found_out_beside_a_cheap_one_that_is_bad() {
         "[[generators]]\nname = \"dear\"\nkind = \"pool\"\npool = \"dear.jsonl\"\nextract = \"last-number\"\n\
          [[generators]]\nname = \"cheap\"\nkind = \"pool\"\npool = \"cheap.jsonl\"\n",
     );
-    let pool = |place: &Place, name: &str, cost: u32, is_right: bool| {
+    let pool = |place: &JobFolder, name: &str, cost: u32, is_right: bool| {
         let mut text = String::new();
         for index in 0..8 {
             let answer = if is_right { index } else { 300 + index };

@@ -6,7 +6,7 @@ use goodarm_live::job::Job;
 use goodarm_record::ending::Ending;
 use serde_json::{Value, json};
 
-use crate::place::{Place, is_good};
+use crate::job_folder::{JobFolder, is_good};
 use goodarm_testing::{Action, Request, Server};
 
 /// A judge that is a command, with these criteria.
@@ -32,18 +32,10 @@ fn two() -> String {
 /// Good answers are clear and true, bad ones only clear.
 const BOTH: &str = r#"case "$line" in *right*) echo '{"clear": 1, "is": {"true": 0.95}}';; *) echo '{"clear": 0.9, "is": {"true": 0.2}}';; esac"#;
 
-fn place(reply: &str, criteria: &str, keys: &str) -> Place {
-    let place = Place::new(6);
+fn place(reply: &str, criteria: &str, keys: &str) -> JobFolder {
+    let place = JobFolder::new(6);
     place.write("job.toml", &job(reply, criteria, keys));
     place
-}
-
-fn made_count(place: &Place) -> u64 {
-    place.read("made").lines().count() as u64
-}
-
-fn lines(place: &Place, name: &str) -> Vec<Value> {
-    place.read(name).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 #[test]
@@ -56,7 +48,7 @@ fn one_call_scores_every_criterion_and_is_paid_once() {
     assert_eq!(overview.certified, good);
     let names: Vec<&str> = overview.verifiers.iter().map(|view| view.name.as_str()).collect();
     assert_eq!(names, ["answered", "judge/clear", "judge/true"]);
-    let made = made_count(&place);
+    let made = place.line_count("made") as u64;
     let [answered, clear, is_true] = &overview.verifiers[..] else { panic!("three") };
     assert_eq!((clear.calls, is_true.calls), (made, made));
     assert_eq!(overview.calls, made + answered.calls, "each call is counted once");
@@ -65,11 +57,11 @@ fn one_call_scores_every_criterion_and_is_paid_once() {
     assert_eq!(is_true.paid_with.as_deref(), Some("judge/clear"));
     assert_eq!((is_true.mean_price, is_true.mean_latency), (None, None));
     assert_eq!(overview.money.spent, clear.spent.saturating_add(answered.spent));
-    let calls = lines(&place, "run/calls.jsonl");
+    let calls = place.json_lines("run/calls.jsonl");
     let judged = calls.iter().find(|call| call["verifier"] == "judge").expect("a call");
     assert!(judged["scores"]["clear"].is_number() && judged["scores"]["true"].is_number());
     assert!(judged["score"].is_null());
-    let evidence = &lines(&place, "run/certified.jsonl")[0]["goodarm"]["evidence"];
+    let evidence = &place.json_lines("run/certified.jsonl")[0]["goodarm"]["evidence"];
     assert_eq!(evidence[2]["verifier"], "judge/true");
     assert_eq!(evidence[2]["threshold"], 0.6);
 }
@@ -85,7 +77,7 @@ fn a_run_that_is_resumed_goes_on() {
     place.write("job.toml", &text.replace("budget = 10", "budget = 300"));
     let (_, overview) = place.resume().expect("it goes on");
     assert_eq!(overview.certified, 4);
-    assert_eq!(overview.verifiers[2].calls, made_count(&place));
+    assert_eq!(overview.verifiers[2].calls, place.line_count("made") as u64);
     place.assert_clean();
     // Another pointer is another verifier.
     place.write("job.toml", &text.replace("/is/true", "/is/really/true"));
@@ -126,7 +118,7 @@ fn what_one_reply_lacks_counts_for_that_criterion_alone() {
     let lacking = is_true.failures["unreadable"];
     assert!(lacking > 0 && lacking < is_true.calls, "{lacking} of {}", is_true.calls);
     assert_eq!(overview.money.spent_on_failures.to_string(), "0", "the call was worth its price");
-    let calls = lines(&place, "run/calls.jsonl");
+    let calls = place.json_lines("run/calls.jsonl");
     let is_lacking = |call: &&Value| call["scores"].is_object() && call["scores"]["true"].is_null();
     let call = calls.iter().find(is_lacking).expect("a reply that lacks one");
     assert_eq!(call["reason"], "true: nothing at /is/true of the reply");
@@ -147,7 +139,7 @@ fn a_criterion_that_never_has_a_score_ends_the_run() {
         let Ending::NeverScored(never) = ending else { panic!("{reply}: {ending:?}") };
         assert_eq!(never.verifier, "judge");
         assert!(never.reason.contains(reason), "{}", never.reason);
-        assert!(made_count(&place) <= 8, "{reply}");
+        assert!(place.line_count("made") <= 8, "{reply}");
     }
 }
 
@@ -187,7 +179,7 @@ fn a_worker_and_a_server_have_criteria_as_well() {
         format!("kind = \"http\"\nurl = \"{}\"\n", server.url("/")),
     ];
     for keys in kinds {
-        let place = Place::new(6);
+        let place = JobFolder::new(6);
         let head = "candidates = \"answers.jsonl\"\nbudget = 300\ndelta = 0.1\n[[verifiers]]\nname = \"judge\"\nscores = \"binary\"\n";
         place.write("job.toml", &format!("{head}{keys}{}", two()));
         let (_, overview) = place.run();
@@ -207,7 +199,7 @@ fn a_judge_that_is_a_model_has_criteria() {
             "usage": {"prompt_tokens": 20, "completion_tokens": 12},
         }))
     });
-    let place = Place::new(6);
+    let place = JobFolder::new(6);
     let keys = format!(
         "candidates = \"answers.jsonl\"\nbudget = 300\ndelta = 0.1\n[[verifiers]]\nname = \"judge\"\nkind = \"llm\"\n\
          url = \"{}\"\nmodel = \"m\"\nprompt = \"{{{{ answer }}}}\"\nrange = [0, 10]\n",
@@ -248,7 +240,7 @@ fn criteria_that_make_no_sense_are_refused() {
         assert!(error.contains(expected), "{error}");
     }
     // A check has one score.
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     let check = "candidates = \"answers.jsonl\"\nbudget = 30\ndelta = 0.1\n[[verifiers]]\nname = \"check\"\nkind = \"check\"\ncheck = \"regex\"\npattern = \".\"\n";
     place.write("job.toml", &format!("{check}{}", two()));
     let error = place.job().map(|_: Job| ()).expect_err("a check").to_string();
@@ -263,5 +255,5 @@ fn an_exact_reply_that_lacks_a_score_decides_nothing() {
     let (_, overview) = place.run();
     place.assert_clean();
     assert_eq!((overview.certified, overview.rejected, overview.undecided), (3, 2, 1));
-    assert_eq!(made_count(&place), 6, "one call tells all");
+    assert_eq!(place.line_count("made"), 6, "one call tells all");
 }

@@ -3,10 +3,10 @@
 use goodarm_record::ending::Ending;
 use goodarm_record::view::{EndingFacts, Overview};
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 
 fn run(shell: &str) -> (Ending, Overview) {
-    let place = Place::new(6);
+    let place = JobFolder::new(6);
     place.write(
         "job.toml",
         &format!(

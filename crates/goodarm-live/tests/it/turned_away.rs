@@ -10,14 +10,14 @@ use goodarm_record::ending::Ending;
 use goodarm_record::view::Overview;
 use serde_json::json;
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 use goodarm_testing::{Action, Request, Server, status};
 
 const COUNT: usize = 20;
 
 /// Good answers all, and a verifier that turns some of them away.
-fn place(url: &str, concurrency: usize, rest: &str) -> Place {
-    let place = Place::new(0);
+fn place(url: &str, concurrency: usize, rest: &str) -> JobFolder {
+    let place = JobFolder::new(0);
     let lines =
         (0..COUNT).map(|index| format!("{{\"id\": \"q{index}\", \"answer\": \"a{index}\"}}"));
     place.write("answers.jsonl", &lines.collect::<Vec<_>>().join("\n"));
@@ -37,7 +37,7 @@ fn is_about(seen: &Request, index: usize) -> bool {
 /// The server is well, so the run ends by itself, and everything but these answers is certified.
 #[track_caller]
 fn assert_others_certified(
-    place: &Place,
+    place: &JobFolder,
     (ending, overview): &(Ending, Overview),
     refused: &[usize],
 ) {

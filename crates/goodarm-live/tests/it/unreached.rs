@@ -7,11 +7,11 @@ use goodarm_live::try_calls::{suspicions, try_out};
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, NeverScored};
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 use goodarm_testing::{Action, Server};
 
-fn place(url: &str) -> Place {
-    let place = Place::new(6);
+fn place(url: &str) -> JobFolder {
+    let place = JobFolder::new(6);
     place.write(
         "job.toml",
         &format!(
@@ -23,7 +23,7 @@ fn place(url: &str) -> Place {
 
 /// The run is over long before its verifier's patience, and nothing was spent or held against anyone.
 #[track_caller]
-fn assert_stops(place: &Place) -> NeverScored {
+fn assert_stops(place: &JobFolder) -> NeverScored {
     let began = Instant::now();
     let (ending, overview) = place.run();
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());

@@ -3,11 +3,11 @@
 use goodarm_live::job::Job;
 use serde_json::Value;
 
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 
 /// A solver that agrees with right answers, as a command.
-fn place(keys: &str) -> Place {
-    let place = Place::new(6);
+fn place(keys: &str) -> JobFolder {
+    let place = JobFolder::new(6);
     place.write(
         "job.toml",
         &format!(

@@ -1,26 +1,17 @@
 //! `goodarm calibrate`: thresholds from labels, written into the job, and everything that it refuses.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
 
+use goodarm_testing::TestFolder;
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::tool::{message, root, text};
 
-fn calibrate(place: &Path, more: &[&str]) -> Output {
+fn calibrate(place: &TestFolder, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
-    command.current_dir(place).args(["calibrate", "job.toml"]).args(more);
+    command.current_dir(place.path()).args(["calibrate", "job.toml"]).args(more);
     command.output().expect("the tool starts")
-}
-
-fn read(place: &TempDir, name: &str) -> String {
-    fs::read_to_string(place.path().join(name)).expect("the file is there")
-}
-
-fn write(place: &TempDir, name: &str, text: &str) {
-    fs::write(place.path().join(name), text).expect("the folder takes files");
 }
 
 const JOB: &str = "\
@@ -48,8 +39,8 @@ price = 50
 ";
 
 /// So many answers, nine of ten right; the judge is nearly always with the truth, the coin never knows.
-fn place(answers: usize, labels: usize) -> TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+fn place(answers: usize, labels: usize) -> TestFolder {
+    let place = TestFolder::new(&[]);
     let is_right = |index: usize| index % 10 != 3;
     let mut lines = String::new();
     let mut recording = "{\"goodarm_recording\":1,\"unit\":\"calls\"}\n".to_owned();
@@ -78,17 +69,17 @@ fn place(answers: usize, labels: usize) -> TempDir {
             table += &format!("q{index},{}\n", if is_right(index) { "right" } else { "wrong" });
         }
     }
-    write(&place, "answers.jsonl", &lines);
-    write(&place, "recording.jsonl", &recording);
-    write(&place, "labels.csv", &table);
-    write(&place, "job.toml", JOB);
+    place.write("answers.jsonl", &lines);
+    place.write("recording.jsonl", &recording);
+    place.write("labels.csv", &table);
+    place.write("job.toml", JOB);
     place
 }
 
 #[test]
 fn a_job_whose_thresholds_were_guesses_gets_better_ones() {
     let place = place(400, 400);
-    let output = calibrate(place.path(), &["--labels", "labels.csv", "--json"]);
+    let output = calibrate(&place, &["--labels", "labels.csv", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
     let finding: Value = serde_json::from_str(&text(&output)).expect("JSON");
     let judge = &finding["verifiers"][0];
@@ -108,12 +99,12 @@ fn a_job_whose_thresholds_were_guesses_gets_better_ones() {
             &format!("  threshold   =  {threshold}   # a guess"),
         )
         .replace("threshold = 0.5\n", &format!("threshold = {coin}\n"));
-    assert_eq!(read(&place, "job.toml"), expected);
+    assert_eq!(place.read("job.toml"), expected);
     for file in ["index.html", "calibration.json", "verifiers.svg", "path.svg", "budget.svg"] {
-        assert!(place.path().join("calibration").join(file).exists(), "{file}");
+        assert!(place.join("calibration").join(file).exists(), "{file}");
     }
     assert_eq!(
-        serde_json::from_str::<Value>(&read(&place, "calibration/calibration.json")).expect("JSON"),
+        serde_json::from_str::<Value>(&place.read("calibration/calibration.json")).expect("JSON"),
         finding
     );
     // What was written is a job that runs.
@@ -127,21 +118,19 @@ fn a_job_whose_thresholds_were_guesses_gets_better_ones() {
 
 #[test]
 fn the_capitals_are_calibrated_by_their_own_right_answers() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     for file in ["job.toml", "answers.jsonl", "recording.jsonl"] {
-        fs::copy(root().join("examples/capitals").join(file), place.path().join(file))
-            .expect("a copy");
+        fs::copy(root().join("examples/capitals").join(file), place.join(file)).expect("a copy");
     }
-    let before = read(&place, "job.toml");
+    let before = place.read("job.toml");
     let known = ["--field", "gold", "--equals", "answer"];
-    let kept =
-        calibrate(place.path(), &[&known[..], &["--precision", "0.85", "--keep-job"]].concat());
+    let kept = calibrate(&place, &[&known[..], &["--precision", "0.85", "--keep-job"]].concat());
     assert_eq!(kept.status.code(), Some(0), "{}", message(&kept));
-    assert_eq!(read(&place, "job.toml"), before);
+    assert_eq!(place.read("job.toml"), before);
     assert!(text(&kept).contains("With confidence 95 % more than 85 % of the answers that pass"));
-    let output = calibrate(place.path(), &[&known[..], &["--precision", "0.85"]].concat());
+    let output = calibrate(&place, &[&known[..], &["--precision", "0.85"]].concat());
     assert!(text(&output).contains("one solution 0.3 → 0.28"), "{}", text(&output));
-    let after = read(&place, "job.toml");
+    let after = place.read("job.toml");
     assert!(
         after.starts_with("# Certify answers about capitals") && after.contains("threshold = 0.28")
     );
@@ -151,30 +140,29 @@ fn the_capitals_are_calibrated_by_their_own_right_answers() {
 #[test]
 fn too_few_labels_change_nothing_and_it_is_said_how_many_it_takes() {
     let place = place(400, 30);
-    let output = calibrate(place.path(), &["--labels", "labels.csv"]);
+    let output = calibrate(&place, &["--labels", "labels.csv"]);
     assert_eq!(output.status.code(), Some(5), "{}", message(&output));
-    assert_eq!(read(&place, "job.toml"), JOB);
+    assert_eq!(place.read("job.toml"), JOB);
     let said = text(&output);
     assert!(said.contains("30 labels do not show, with confidence 95 %"), "{said}");
     assert!(said.contains("They are too few, whatever they say. It takes "), "{said}");
     assert!(message(&output).contains("job.toml was left as it is"));
     // Nobody is right: no number of labels will do.
-    write(
-        &place,
+    place.write(
         "labels.csv",
         &("id,label\n".to_owned() + &(0..200).map(|i| format!("q{i},skip\n")).collect::<String>()),
     );
-    let output = calibrate(place.path(), &["--labels", "labels.csv"]);
+    let output = calibrate(&place, &["--labels", "labels.csv"]);
     assert_eq!(output.status.code(), Some(5));
     assert!(text(&output).contains("no number will do"), "{}", text(&output));
 }
 
-fn refused(place: &TempDir, more: &[&str], expected: &str) {
-    let output = calibrate(place.path(), more);
+fn refused(place: &TestFolder, more: &[&str], expected: &str) {
+    let output = calibrate(place, more);
     let said = message(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains(expected), "{said}");
-    assert!(!place.path().join("calibration").exists());
+    assert!(!place.join("calibration").exists());
 }
 
 #[test]
@@ -191,15 +179,15 @@ fn wrong_input_is_refused_with_its_place() {
     refused(&place, &[&labels[..], &["--delta", "0"]].concat(), "--delta: 0 is not strictly");
     refused(&place, &[&labels[..], &["--planned-labels", "50"]].concat(), "is not between 60");
     refused(&place, &["--field", "gold"], "has no field \"gold\"");
-    write(&place, "wrong.csv", "id,label\nq1,right\nq777,right\n");
+    place.write("wrong.csv", "id,label\nq1,right\nq777,right\n");
     refused(
         &place,
         &["--labels", "wrong.csv"],
         "wrong.csv, line 3: the job's candidates have no id \"q777\"",
     );
-    write(&place, "twice.csv", "id,label\nq1,right\nq1,wrong\n");
+    place.write("twice.csv", "id,label\nq1,right\nq1,wrong\n");
     refused(&place, &["--labels", "twice.csv"], "twice.csv, line 3: id \"q1\" already");
-    write(&place, "word.csv", "id,label\nq1,rigth\n");
+    place.write("word.csv", "id,label\nq1,rigth\n");
     refused(&place, &["--labels", "word.csv"], "word.csv, line 2: expected right, wrong or skip");
     let recording = |name| [&labels[..], &["--recording", name]].concat();
     refused(
@@ -211,25 +199,24 @@ fn wrong_input_is_refused_with_its_place() {
     let row = |id: &str, name: &str| {
         format!("{{\"id\":\"{id}\",\"verifier\":\"{name}\",\"scores\":[1],\"costs\":[1]}}\n")
     };
-    write(&place, "part.jsonl", &(head.to_owned() + &row("q1", "judge") + &row("q1", "coins")));
+    place.write("part.jsonl", &(head.to_owned() + &row("q1", "judge") + &row("q1", "coins")));
     refused(&place, &recording("part.jsonl"), "no outcomes of \"coin\"; did you mean \"coins\"?");
-    write(&place, "few.jsonl", &(head.to_owned() + &row("q1", "judge") + &row("q1", "coin")));
+    place.write("few.jsonl", &(head.to_owned() + &row("q1", "judge") + &row("q1", "coin")));
     refused(&place, &recording("few.jsonl"), "line 2: \"q0\" has no outcomes of every verifier");
     let dollars = head.replace("calls", "dollars");
-    write(&place, "unit.jsonl", &(dollars + &row("q1", "judge") + &row("q1", "coin")));
+    place.write("unit.jsonl", &(dollars + &row("q1", "judge") + &row("q1", "coin")));
     refused(&place, &recording("unit.jsonl"), "the recording counts dollars, and the job calls");
-    write(&place, "job.toml", &JOB.replace("scores = \"binary\"", "scores = \"exact\""));
+    place.write("job.toml", &JOB.replace("scores = \"binary\"", "scores = \"exact\""));
     refused(&place, &labels, "no threshold to choose: every verifier is exact");
 }
 
 #[test]
 fn a_job_with_questions_is_refused_with_the_reason() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     for file in ["questions.jsonl", "pools.jsonl"] {
-        fs::copy(root().join("examples/capitals").join(file), place.path().join(file))
-            .expect("a copy");
+        fs::copy(root().join("examples/capitals").join(file), place.join(file)).expect("a copy");
     }
-    fs::copy(root().join("examples/capitals/questions.toml"), place.path().join("job.toml"))
+    fs::copy(root().join("examples/capitals/questions.toml"), place.join("job.toml"))
         .expect("a copy");
     refused(&place, &["--field", "gold"], "the job is about questions");
 }
@@ -239,13 +226,13 @@ fn names_and_ids_of_others_do_nothing_on_the_page_or_the_terminal() {
     let place = place(400, 400);
     let hostile = "<img src=x onerror=alert(1)>\\u001b[31m";
     for name in ["job.toml", "recording.jsonl"] {
-        let text = read(&place, name).replace("\"coin\"", &format!("\"{hostile}\""));
-        write(&place, name, &text);
+        let text = place.read(name).replace("\"coin\"", &format!("\"{hostile}\""));
+        place.write(name, &text);
     }
-    let output = calibrate(place.path(), &["--labels", "labels.csv"]);
+    let output = calibrate(&place, &["--labels", "labels.csv"]);
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
     assert!(!text(&output).contains('\u{1b}'));
-    let page = read(&place, "calibration/index.html");
+    let page = place.read("calibration/index.html");
     assert!(!page.contains("<img") && page.contains("&lt;img src=x"), "{page}");
     assert!(!page.contains("<script"));
 }
@@ -262,10 +249,10 @@ verifiers = [ # both
   { name = \"coin\", kind = \"command\", shell = \"echo 1\", scores = \"binary\", threshold = 0.5 },
 ]
 ";
-    write(&place, "job.toml", inline);
-    let output = calibrate(place.path(), &["--labels", "labels.csv"]);
+    place.write("job.toml", inline);
+    let output = calibrate(&place, &["--labels", "labels.csv"]);
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
-    let after = read(&place, "job.toml");
+    let after = place.read("job.toml");
     assert!(after.contains("}, # one") && !after.contains("0.05 }"), "{after}");
     let criteria = "\
 candidates = \"answers.jsonl\"
@@ -288,19 +275,19 @@ name = \"coin\"
 pointer = \"/coin\"
 threshold = 0.5
 ";
-    write(&place, "job.toml", criteria);
-    let output = calibrate(place.path(), &["--labels", "labels.csv"]);
+    place.write("job.toml", criteria);
+    let output = calibrate(&place, &["--labels", "labels.csv"]);
     assert!(
         message(&output).contains("no outcomes of \"both/judge\"; it has"),
         "{}",
         message(&output)
     );
-    let recording = read(&place, "recording.jsonl");
+    let recording = place.read("recording.jsonl");
     let recording =
         recording.replace("\"judge\"", "\"both/judge\"").replace("\"coin\"", "\"both/coin\"");
-    write(&place, "recording.jsonl", &recording);
-    let output = calibrate(place.path(), &["--labels", "labels.csv"]);
+    place.write("recording.jsonl", &recording);
+    let output = calibrate(&place, &["--labels", "labels.csv"]);
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
-    let after = read(&place, "job.toml");
+    let after = place.read("job.toml");
     assert!(after.contains(" # first") && !after.contains("threshold = 0.05 "), "{after}");
 }

@@ -1,11 +1,10 @@
 //! Commands and all that they start end with goodarm, however that ends.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+use goodarm_testing::TestFolder;
 
 /// Each of these notes its number and sleeps: the program, a child of it, and one that has left its
 /// session, has no parent any more, and holds the pipes open.
@@ -17,23 +16,23 @@ setsid sh -c 'echo $$ >> pids; exec sleep 600' &
 read -r line
 ";
 
-fn place(end: &str, rest: &str) -> TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+fn place(end: &str, rest: &str) -> TestFolder {
+    let place = TestFolder::new(&[]);
     let answers: String = (0..2).map(|index| format!("{{\"id\": \"q{index}\"}}\n")).collect();
-    fs::write(place.path().join("answers.jsonl"), answers).expect("a file");
-    fs::write(place.path().join("judge.sh"), format!("{SCRIPT}{end}\n")).expect("a file");
+    place.write("answers.jsonl", &answers);
+    place.write("judge.sh", &format!("{SCRIPT}{end}\n"));
     let job = format!(
         "candidates = \"answers.jsonl\"\nbudget = 4\ndelta = 0.05\nconcurrency = 2\n[[verifiers]]\n\
          name = \"judge\"\nkind = \"command\"\ncommand = [\"sh\", \"judge.sh\"]\nthreshold = 0.5\n{rest}\n"
     );
-    fs::write(place.path().join("job.toml"), job).expect("a file");
+    place.write("job.toml", &job);
     place
 }
 
-fn start(place: &Path, arguments: &[&str]) -> Child {
+fn start(place: &TestFolder, arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_goodarm"))
         .args(arguments)
-        .current_dir(place)
+        .current_dir(place.path())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -41,7 +40,7 @@ fn start(place: &Path, arguments: &[&str]) -> Child {
 }
 
 /// The numbers that were noted.
-fn noted(place: &Path) -> Vec<u32> {
+fn noted(place: &TestFolder) -> Vec<u32> {
     let text = fs::read_to_string(place.join("pids")).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }
@@ -63,7 +62,7 @@ fn wait_until(what: &str, limit: Duration, is_so: impl Fn() -> bool) {
 }
 
 #[track_caller]
-fn assert_all_gone(place: &Path) {
+fn assert_all_gone(place: &TestFolder) {
     let all_gone = || noted(place).into_iter().all(|id| !is_alive(id));
     wait_until("the end of all", Duration::from_secs(10), all_gone);
 }
@@ -73,12 +72,12 @@ fn kill_9_leaves_nothing_behind() {
     for rest in ["", "worker = true"] {
         for command in [&["run", "job.toml"][..], &["try", "job.toml"]] {
             let place = place("sleep 600", rest);
-            let mut tool = start(place.path(), command);
-            wait_until("the start", Duration::from_secs(60), || noted(place.path()).len() >= 3);
-            assert!(noted(place.path()).into_iter().all(is_alive));
+            let mut tool = start(&place, command);
+            wait_until("the start", Duration::from_secs(60), || noted(&place).len() >= 3);
+            assert!(noted(&place).into_iter().all(is_alive));
             tool.kill().expect("it is killed");
             tool.wait().expect("it ends");
-            assert_all_gone(place.path());
+            assert_all_gone(&place);
         }
     }
 }
@@ -87,16 +86,16 @@ fn kill_9_leaves_nothing_behind() {
 fn a_call_does_not_wait_for_what_holds_its_pipes_and_leaves_nothing_behind() {
     let place = place("echo 1", "scores = \"binary\"\ntimeout = 60");
     let begin = Instant::now();
-    let mut tool = start(place.path(), &["run", "job.toml"]);
-    wait_until("the run", Duration::from_secs(50), || !noted(place.path()).is_empty());
+    let mut tool = start(&place, &["run", "job.toml"]);
+    wait_until("the run", Duration::from_secs(50), || !noted(&place).is_empty());
     // While the run goes on, too.
-    let first = noted(place.path());
+    let first = noted(&place);
     wait_until("the first call's end", Duration::from_secs(20), || {
         !first.iter().any(|id| is_alive(*id))
     });
     assert!(tool.wait().expect("it ends").success());
     assert!(begin.elapsed() < Duration::from_secs(50), "{:?}", begin.elapsed());
-    assert_all_gone(place.path());
+    assert_all_gone(&place);
 }
 
 /// Its pipe is held open by another, so that nothing but its own end says that it has ended.
@@ -104,8 +103,8 @@ fn a_call_does_not_wait_for_what_holds_its_pipes_and_leaves_nothing_behind() {
 fn a_worker_that_dies_is_noticed_at_once() {
     let place = place("exit 3", "worker = true\ntimeout = 60\nstartup = 60");
     let begin = Instant::now();
-    let tool = start(place.path(), &["try", "job.toml", "-n", "1"]).wait_with_output();
+    let tool = start(&place, &["try", "job.toml", "-n", "1"]).wait_with_output();
     assert_eq!(tool.expect("it ends").status.code(), Some(3));
     assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
-    assert_all_gone(place.path());
+    assert_all_gone(&place);
 }

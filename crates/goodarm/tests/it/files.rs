@@ -1,47 +1,28 @@
 //! Files as they come: from `init` to `export`, as a new user types it.
 
 use std::fs;
-use std::path::Path;
 
+use goodarm_testing::TestFolder;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use crate::tool::{goodarm, message, text};
+use crate::tool::{goodarm, message, ok};
 
-fn place(name: &str, content: &str) -> TempDir {
-    let place = tempfile::tempdir().expect("a folder");
-    write(place.path(), name, content);
+fn place(name: &str, content: &str) -> TestFolder {
+    let place = TestFolder::new(&[]);
+    place.write(name, content);
     place
 }
 
-fn write(folder: &Path, name: &str, text: &str) {
-    fs::write(folder.join(name), text).expect("the folder takes files");
-}
-
-fn read(folder: &Path, name: &str) -> String {
-    fs::read_to_string(folder.join(name)).expect(name)
-}
-
-fn path(folder: &Path, name: &str) -> String {
-    folder.join(name).to_str().expect("a path in UTF-8").to_owned()
-}
-
-fn ok(arguments: &[&str]) -> String {
-    let output = goodarm(arguments);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", message(&output));
-    text(&output)
-}
-
 /// Writes a job for a file with `init`; what is said, and the job.
-fn init(place: &Path, name: &str, more: &[&str]) -> (String, String) {
-    let (file, job) = (path(place, name), path(place, "job.toml"));
+fn init(place: &TestFolder, name: &str, more: &[&str]) -> (String, String) {
+    let (file, job) = (place.argument(name), place.argument("job.toml"));
     let said = ok(&[&["init", &file, "--out", &job], more].concat());
-    (said, read(place, "job.toml"))
+    (said, place.read("job.toml"))
 }
 
 /// Runs, resumes, audits and reports on what `init` has written.
-fn run_all(place: &Path) {
-    let (job, run) = (path(place, "job.toml"), path(place, "run"));
+fn run_all(place: &TestFolder) {
+    let (job, run) = (place.argument("job.toml"), place.argument("run"));
     ok(&["run", &job, "--dry-run"]);
     ok(&["run", &job, "--quiet"]);
     ok(&["run", &job, "--resume", "--quiet"]);
@@ -58,14 +39,14 @@ const WITHOUT_IDS: &str = "{\"question\": \"1+1?\", \"answer\": \"1+1 = 2\\n####
 #[test]
 fn a_file_of_questions_becomes_a_job_that_makes_answers() {
     let place = place("q.jsonl", "{\"id\": \"a\", \"question\": \"1+1?\"}\n");
-    let (said, job) = init(place.path(), "q.jsonl", &[]);
+    let (said, job) = init(&place, "q.jsonl", &[]);
     assert!(said.contains("for 1 question") && said.contains("these are questions"), "{said}");
     assert!(job.contains("questions = ") && job.contains("[generator]"), "{job}");
-    let shown = ok(&["run", &path(place.path(), "job.toml"), "--dry-run"]);
+    let shown = ok(&["run", &place.argument("job.toml"), "--dry-run"]);
     assert!(shown.contains("1 question"), "{shown}");
-    std::fs::remove_file(place.path().join("job.toml")).expect("it was written");
-    std::fs::write(place.path().join("q.jsonl"), WITHOUT_IDS).expect("the folder takes files");
-    let (said, job) = init(place.path(), "q.jsonl", &["--questions"]);
+    std::fs::remove_file(place.join("job.toml")).expect("it was written");
+    place.write("q.jsonl", WITHOUT_IDS);
+    let (said, job) = init(&place, "q.jsonl", &["--questions"]);
     assert!(said.contains("for 4 questions") && !said.contains("these are questions"), "{said}");
     assert!(job.contains("answer_field = \"made_answer\""), "{job}");
 }
@@ -73,10 +54,10 @@ fn a_file_of_questions_becomes_a_job_that_makes_answers() {
 #[test]
 fn a_file_without_ids_runs_and_the_ids_are_said_once() {
     let place = place("gsm8k.jsonl", WITHOUT_IDS);
-    let (said, job) = init(place.path(), "gsm8k.jsonl", &[]);
+    let (said, job) = init(&place, "gsm8k.jsonl", &[]);
     assert_eq!(said.matches("ids such as").count(), 1, "{said}");
     assert!(job.contains("extract = \"gsm8k\"") && !job.contains("\nid_field"), "{job}");
-    let job = path(place.path(), "job.toml");
+    let job = place.argument("job.toml");
     let shown = ok(&["run", &job, "--dry-run"]);
     assert_eq!(shown.matches("ids such as").count(), 1, "{shown}");
     let output = goodarm(&["run", &job]);
@@ -84,8 +65,8 @@ fn a_file_without_ids_runs_and_the_ids_are_said_once() {
     let resumed = goodarm(&["run", &job, "--resume"]);
     assert_eq!(resumed.status.code(), Some(0), "{}", message(&resumed));
     assert!(!message(&resumed).contains("ids such as"), "{}", message(&resumed));
-    ok(&["audit", &path(place.path(), "run")]);
-    let certified = read(place.path(), "run/certified.jsonl");
+    ok(&["audit", &place.argument("run")]);
+    let certified = place.read("run/certified.jsonl");
     let ids = certified.lines().map(|line| {
         let line: Value = serde_json::from_str(line).expect("JSON");
         line["id"].as_str().and_then(|id| id.split_once('-')).expect("a made id").0.to_owned()
@@ -94,11 +75,7 @@ fn a_file_without_ids_runs_and_the_ids_are_said_once() {
     ids.sort();
     assert_eq!(ids, ["1", "2", "4"]);
     // A line before the others moves them: no run goes on with that.
-    write(
-        place.path(),
-        "gsm8k.jsonl",
-        &format!("{{\"question\":\"0?\",\"answer\":\"0\"}}\n{WITHOUT_IDS}"),
-    );
+    place.write("gsm8k.jsonl", &format!("{{\"question\":\"0?\",\"answer\":\"0\"}}\n{WITHOUT_IDS}"));
     let moved = goodarm(&["run", &job, "--resume"]);
     assert_eq!(moved.status.code(), Some(2), "{}", message(&moved));
 }
@@ -106,13 +83,13 @@ fn a_file_without_ids_runs_and_the_ids_are_said_once() {
 #[test]
 fn names_are_guessed_whatever_the_case_of_their_letters() {
     let place = place("a.csv", "ID,Question,Response\na,1?,one 1\nb,2?,two 2\n");
-    let (_, job) = init(place.path(), "a.csv", &[]);
+    let (_, job) = init(&place, "a.csv", &[]);
     for line in ["id_field = \"ID\"", "field = \"Response\"", "{{ Question }}", "{{ Response }}"] {
         assert!(job.contains(line), "{line}: {job}");
     }
-    run_all(place.path());
+    run_all(&place);
     let place = self::place("a.jsonl", "{\"idx\": 4, \"answer\": \"1\"}\n");
-    let (_, job) = init(place.path(), "a.jsonl", &[]);
+    let (_, job) = init(&place, "a.jsonl", &[]);
     assert!(job.contains("id_field = \"idx\""), "{job}");
 }
 
@@ -121,19 +98,19 @@ fn a_field_can_be_named_and_may_be_nested() {
     let text = "[{\"meta\": {\"id\": 7}, \"messages\": [{\"role\": \"user\", \"content\": \"2+2?\"}, \
         {\"role\": \"assistant\", \"content\": \"4\"}]}]";
     let place = place("a.json", text);
-    let (_, job) = init(place.path(), "a.json", &["--id-field", "meta.id"]);
+    let (_, job) = init(&place, "a.json", &["--id-field", "meta.id"]);
     for line in
         ["id_field = \"meta.id\"", "field = \"messages.-1.content\"", "{{ messages[-1].content }}"]
     {
         assert!(job.contains(line), "{line}: {job}");
     }
-    run_all(place.path());
+    run_all(&place);
     let certified: Value =
-        serde_json::from_str(&read(place.path(), "run/certified.jsonl")).expect("one line");
+        serde_json::from_str(&place.read("run/certified.jsonl")).expect("one line");
     assert_eq!(certified["meta"]["id"], 7);
-    let calls = read(place.path(), "run/calls.jsonl");
+    let calls = place.read("run/calls.jsonl");
     assert!(calls.contains("\"id\":\"7\""), "{calls}");
-    let missing = goodarm(&["init", &path(place.path(), "a.json"), "--id-field", "meta.idd"]);
+    let missing = goodarm(&["init", &place.argument("a.json"), "--id-field", "meta.idd"]);
     assert!(message(&missing).contains("no field \"meta.idd\""), "{}", message(&missing));
 }
 
@@ -144,8 +121,8 @@ fn templates_see_nested_fields() {
     let job = "candidates = \"a.jsonl\"\nbudget = 9\ndelta = 0.05\n[[verifiers]]\nname = \"judge\"\n\
         kind = \"llm\"\nurl = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\nmax_tokens = 5\nthreshold = 0.5\n\
         price = 1\nprompt = \"Q {{ messages[0].content }} A {{ messages[-1].content }}\"\n";
-    write(place.path(), "job.toml", job);
-    let shown = ok(&["run", &path(place.path(), "job.toml"), "--dry-run"]);
+    place.write("job.toml", job);
+    let shown = ok(&["run", &place.argument("job.toml"), "--dry-run"]);
     assert!(shown.contains("Q 2+2? A 4"), "{shown}");
 }
 
@@ -160,11 +137,11 @@ fn logs_of_other_tools_run_as_they_are() {
     let log =
         json!({"version": 2, "status": "success", "eval": {"model": "m"}, "samples": samples});
     let place = place("log.json", &log.to_string());
-    let (said, _) = init(place.path(), "log.json", &[]);
+    let (said, _) = init(&place, "log.json", &[]);
     assert!(said.contains("read as a file of inspect_ai"), "{said}");
-    run_all(place.path());
+    run_all(&place);
     // The run keeps what it has read, not what it was read from.
-    let kept = read(place.path(), "run/candidates.jsonl");
+    let kept = place.read("run/candidates.jsonl");
     assert!(
         kept.starts_with("{\"id\":\"0\",\"question\":\"0+1?\",\"answer\":\"It is 1\""),
         "{kept}"
@@ -177,14 +154,14 @@ fn logs_of_other_tools_run_as_they_are() {
         .collect();
     let eval = json!({"evalId": "e", "results": {"results": results}});
     let place = self::place("results.json", &eval.to_string());
-    let (said, _) = init(place.path(), "results.json", &["--format", "promptfoo"]);
+    let (said, _) = init(&place, "results.json", &["--format", "promptfoo"]);
     assert!(said.contains("2 answers"), "{said}");
-    assert!(read(place.path(), "job.toml").contains("\nformat = \"promptfoo\"\n"));
-    run_all(place.path());
+    assert!(place.read("job.toml").contains("\nformat = \"promptfoo\"\n"));
+    run_all(&place);
     // Either file will do for a folder that has lost its copy.
-    let (run, copy) = (path(place.path(), "run"), path(place.path(), "copy.jsonl"));
-    fs::rename(place.path().join("run/candidates.jsonl"), &copy).expect("a copy");
-    for file in [&copy, &path(place.path(), "results.json")] {
+    let (run, copy) = (place.argument("run"), place.argument("copy.jsonl"));
+    fs::rename(place.join("run/candidates.jsonl"), &copy).expect("a copy");
+    for file in [&copy, &place.argument("results.json")] {
         ok(&["report", &run, "--text", "--candidates", file]);
     }
 }
@@ -192,14 +169,13 @@ fn logs_of_other_tools_run_as_they_are() {
 #[test]
 fn a_format_that_there_is_not_gets_the_nearest_spelling() {
     let place = place("a.jsonl", "{\"id\":1,\"answer\":\"1\"}\n");
-    let file = path(place.path(), "a.jsonl");
+    let file = place.argument("a.jsonl");
     let output = goodarm(&["init", &file, "--format", "lmeval"]);
     assert!(message(&output).contains("did you mean \"lm-eval\"?"), "{}", message(&output));
-    init(place.path(), "a.jsonl", &[]);
-    let job =
-        read(place.path(), "job.toml").replace("delta =", "format = \"open-ai-batch\"\ndelta =");
-    write(place.path(), "job.toml", &job);
-    let output = goodarm(&["run", &path(place.path(), "job.toml")]);
+    init(&place, "a.jsonl", &[]);
+    let job = place.read("job.toml").replace("delta =", "format = \"open-ai-batch\"\ndelta =");
+    place.write("job.toml", &job);
+    let output = goodarm(&["run", &place.argument("job.toml")]);
     let told = message(&output);
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(
@@ -207,18 +183,10 @@ fn a_format_that_there_is_not_gets_the_nearest_spelling() {
         "{told}"
     );
     // A run that began with one format does not go on with another.
-    let job = path(place.path(), "job.toml");
-    write(
-        place.path(),
-        "job.toml",
-        &read(place.path(), "job.toml").replace("open-ai-batch", "jsonl"),
-    );
+    let job = place.argument("job.toml");
+    place.write("job.toml", &place.read("job.toml").replace("open-ai-batch", "jsonl"));
     ok(&["run", &job, "--quiet"]);
-    write(
-        place.path(),
-        "job.toml",
-        &read(place.path(), "job.toml").replace("\"jsonl\"\ndelta", "\"json\"\ndelta"),
-    );
+    place.write("job.toml", &place.read("job.toml").replace("\"jsonl\"\ndelta", "\"json\"\ndelta"));
     let told = message(&goodarm(&["run", &job, "--resume"]));
     assert!(told.contains("format: \"jsonl\" → \"json\""), "{told}");
 }
@@ -226,11 +194,11 @@ fn a_format_that_there_is_not_gets_the_nearest_spelling() {
 #[test]
 fn results_are_exported_for_other_tools() {
     let place = place("gsm8k.jsonl", WITHOUT_IDS);
-    init(place.path(), "gsm8k.jsonl", &[]);
-    run_all(place.path());
-    let run = path(place.path(), "run");
+    init(&place, "gsm8k.jsonl", &[]);
+    run_all(&place);
+    let run = place.argument("run");
     assert!(ok(&["export", &run, "--to", "csv"]).contains("certified.csv with 3 answers"));
-    let csv = read(place.path(), "run/certified.csv");
+    let csv = place.read("run/certified.csv");
     assert!(
         csv.starts_with(
             "answer,id,question,goodarm.status,goodarm.rank,goodarm.well formed.threshold,"
@@ -239,21 +207,21 @@ fn results_are_exported_for_other_tools() {
     );
     let all = ok(&["export", &run, "--to", "csv", "--all"]);
     assert!(all.contains("answers.csv with 4 answers"), "{all}");
-    assert!(read(place.path(), "run/answers.csv").contains(",rejected,"));
+    assert!(place.read("run/answers.csv").contains(",rejected,"));
     // What is exported can be read again.
-    let again = path(place.path(), "again.parquet");
+    let again = place.argument("again.parquet");
     ok(&["export", &run, "--to", "parquet", "--out", &again]);
     let (said, _) = {
-        fs::remove_file(place.path().join("job.toml")).expect("a job");
-        init(place.path(), "again.parquet", &[])
+        fs::remove_file(place.join("job.toml")).expect("a job");
+        init(&place, "again.parquet", &[])
     };
     assert!(said.contains("for 3 candidates"), "{said}");
-    let dataset = path(place.path(), "dataset");
+    let dataset = place.argument("dataset");
     ok(&["export", &run, "--to", "hf", "--out", &dataset]);
-    assert!(place.path().join("dataset/data/train-00000-of-00001.parquet").exists());
-    assert!(read(place.path(), "dataset/README.md").starts_with("---\nconfigs:\n"));
+    assert!(place.join("dataset/data/train-00000-of-00001.parquet").exists());
+    assert!(place.read("dataset/README.md").starts_with("---\nconfigs:\n"));
     ok(&["export", &run, "--to", "inspect"]);
-    let lines = read(place.path(), "run/certified.inspect.jsonl");
+    let lines = place.read("run/certified.inspect.jsonl");
     let line = lines.lines().find(|line| line.contains("1+1?")).expect("the first answer");
     let sample: Value = serde_json::from_str(line).expect("JSON");
     assert_eq!([&sample["input"], &sample["target"]], ["1+1?", "1+1 = 2\n#### 2"]);
@@ -287,12 +255,12 @@ fn a_job_and_a_recording_can_be_planned() {
              \"costs\":[\"1\",\"2\",\"1\",\"2\"]}}\n"
         );
     }
-    write(place.path(), "recording.jsonl", &recording);
+    place.write("recording.jsonl", &recording);
     let job = "candidates = \"answers.jsonl\"\nbudget = 300\ndelta = 0.1\n[expect]\ngood = 1\n\
         [[verifiers]]\nname = \"judge\"\nkind = \"command\"\ncommand = [\"true\"]\nthreshold = 0.5\nprice = 2\n\
         scores = \"binary\"\n";
-    write(place.path(), "job.toml", job);
-    let (job, recording) = (path(place.path(), "job.toml"), path(place.path(), "recording.jsonl"));
+    place.write("job.toml", job);
+    let (job, recording) = (place.argument("job.toml"), place.argument("recording.jsonl"));
     let plan = |arguments: &[&str]| -> Value {
         serde_json::from_str(&ok(&[&["plan", "--json"], arguments].concat())).expect("JSON")
     };
@@ -313,18 +281,14 @@ fn a_job_and_a_recording_can_be_planned() {
             format!("{{\"id\":\"q{index}\",\"verifier\":\"shape\",\"scores\":[1],\"costs\":[\"0.000000001\"]}}\n")
         })
         .collect();
-    let checked = read(place.path(), "recording.jsonl") + &checks;
-    write(place.path(), "checked.jsonl", &checked);
-    let checked = plan(&[&path(place.path(), "checked.jsonl"), "--budget", "300"]);
+    let checked = place.read("recording.jsonl") + &checks;
+    place.write("checked.jsonl", &checked);
+    let checked = plan(&[&place.argument("checked.jsonl"), "--budget", "300"]);
     assert_eq!(checked["good"], 6);
     assert_eq!(plan(&[&recording, "--threshold", "0.2"])["good"], 9);
     // Three of the answers are exactly there.
     assert_eq!(plan(&[&recording, "--threshold", "0.25"])["good"], 6);
-    write(
-        place.path(),
-        "job.toml",
-        &read(place.path(), "job.toml").replace("\"judge\"", "\"jugde\""),
-    );
+    place.write("job.toml", &place.read("job.toml").replace("\"judge\"", "\"jugde\""));
     let told = message(&goodarm(&["plan", &job, "--recording", &recording]));
     assert!(told.contains("no outcomes of a verifier \"jugde\"; it has judge"), "{told}");
 }

@@ -4,34 +4,34 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use goodarm_testing::TestFolder;
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::tool::{goodarm, message, text};
 
 const POOL: &str = "kind = \"pool\"\npool = \"pools.jsonl\"\n";
 
 /// A folder with so many questions, recorded answers to them, and a job of these lines.
-fn place(questions: usize, keys: &str) -> TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+fn place(questions: usize, keys: &str) -> TestFolder {
+    let place = TestFolder::new(&[]);
     let (mut list, mut pools) = (String::new(), String::new());
     for index in 0..questions {
         let _ = writeln!(list, "{{\"id\": \"q{index}\", \"question\": \"{index} + 1?\"}}");
         let answer = format!("{{\"answer\": \"{}\", \"cost\": 10}}", index + 1);
         let _ = writeln!(pools, "{{\"id\": \"q{index}\", \"solutions\": [{answer}, {answer}]}}");
     }
-    fs::write(place.path().join("questions.jsonl"), list).expect("written");
-    fs::write(place.path().join("pools.jsonl"), pools).expect("written");
+    place.write("questions.jsonl", &list);
+    place.write("pools.jsonl", &pools);
     let job = format!("questions = \"questions.jsonl\"\nunit = \"tokens\"\ndelta = 0.05\n{keys}");
-    fs::write(place.path().join("job.toml"), job).expect("written");
+    place.write("job.toml", &job);
     place
 }
 
-fn job(place: &TempDir) -> String {
-    place.path().join("job.toml").to_str().expect("UTF-8").to_owned()
+fn job(place: &TestFolder) -> String {
+    place.join("job.toml").to_str().expect("UTF-8").to_owned()
 }
 
-fn dry_run(place: &TempDir) -> String {
+fn dry_run(place: &TestFolder) -> String {
     let output = goodarm(&["run", &job(place), "--dry-run"]);
     assert!(output.status.success(), "{}", message(&output));
     text(&output)
@@ -119,7 +119,7 @@ fn a_plan_of_a_job_about_questions_has_a_curve_of_answered_questions() {
     assert_eq!((&plan["questions"], &plan["purchase"]["budget"]), (&12.into(), &5000.0.into()));
     assert!(plan["steps"].as_array().is_some_and(|steps| steps.len() > 6), "{plan}");
     assert!(plan["steps"][0].get("asymptotic").is_none(), "{plan}");
-    let plot = place.path().join("plan.svg");
+    let plot = place.join("plan.svg");
     let output = goodarm(&["plan", &job(&place), "--plot", plot.to_str().expect("UTF-8")]);
     assert!(text(&output).contains("A budget of 5,000 answers about "), "{}", text(&output));
     assert!(fs::read_to_string(plot).expect("drawn").contains("answered questions"));
@@ -130,12 +130,12 @@ fn a_plan_of_a_job_about_questions_has_a_curve_of_answered_questions() {
 /// Without a bound this takes minutes: a certificate would be a million calls.
 #[test]
 fn a_dry_run_is_not_simulated_to_its_end_if_that_takes_long() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     let answers: String = (0..40).map(|index| format!("{{\"id\": \"{index}\"}}\n")).collect();
-    fs::write(place.path().join("answers.jsonl"), answers).expect("written");
+    place.write("answers.jsonl", &answers);
     let keys = "candidates = \"answers.jsonl\"\nbudget = 20000\ndelta = 0.05\n[[verifiers]]\nname = \"judge\"\n\
         kind = \"command\"\ncommand = [\"true\"]\nthreshold = 0.99999\nscores = \"binary\"\n";
-    fs::write(place.path().join("job.toml"), keys).expect("written");
+    place.write("job.toml", &keys);
     let begun = Instant::now();
     let said = dry_run(&place);
     assert!(said.contains("sessions were cut off after 200,000 calls each: 20 of 20"), "{said}");
@@ -146,13 +146,13 @@ fn a_dry_run_is_not_simulated_to_its_end_if_that_takes_long() {
 /// Three criteria in one call of 4, or three calls of 4 each.
 #[test]
 fn a_reply_with_several_scores_is_paid_once_in_the_forecast() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     let answers: String = (0..20).map(|index| format!("{{\"id\": \"{index}\"}}\n")).collect();
-    fs::write(place.path().join("answers.jsonl"), answers).expect("written");
+    place.write("answers.jsonl", &answers);
     let certified = |verifiers: &str| {
         let keys =
             format!("candidates = \"answers.jsonl\"\nbudget = 1500\ndelta = 0.05\n{verifiers}");
-        fs::write(place.path().join("job.toml"), keys).expect("written");
+        place.write("job.toml", &keys);
         number_before(&dry_run(&place), " will be certified")
     };
     let command = "kind = \"command\"\ncommand = [\"true\"]\nprice = 4\n";
@@ -171,7 +171,7 @@ fn a_reply_with_several_scores_is_paid_once_in_the_forecast() {
 
 #[test]
 fn a_plan_answers_what_a_budget_buys() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     let folder = place.path();
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/plan.toml");
     let plot = folder.join("plan.svg");
@@ -194,9 +194,9 @@ fn a_plan_answers_what_a_budget_buys() {
 
 #[test]
 fn a_plan_is_drawn_as_svg_and_as_nothing_else() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     for name in ["plan.png", "plan", "plan.pdf"] {
-        let plot = place.path().join(name);
+        let plot = place.join(name);
         let output = goodarm(&["plan", "examples/plan.toml", "--plot", plot.to_str().unwrap()]);
         assert_eq!((output.status.code(), text(&output)), (Some(2), String::new()), "{name}");
         let words = "goodarm writes SVG; give the file a name that ends in .svg";

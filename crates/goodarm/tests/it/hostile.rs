@@ -1,70 +1,40 @@
 //! Servers, programs, names and file names that would do something to the terminal: nothing of it gets
 //! there, whatever the command is.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
 use std::process::{Command, Output};
 
+use goodarm_testing::{Action, Server, TestFolder};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 /// A title, a colour, a clipboard, a C1 control, a turned line, a hidden one, a line that overwrites.
 const EVIL: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{1b}]52;c;aGk=\u{7}\u{9b}2J\u{9d}0;x\u{9c}\u{202e}\u{2066}\u{200f}\u{feff}\u{2028}\u{e0041}\u{7f}\r";
 
-/// A server whose replies are made of the requests.
-pub(crate) fn server(status: u16, body: impl Fn(&str) -> String + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = format!("http://{}/v1", listener.local_addr().expect("an address"));
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.expect("a connection");
-            let mut request = Vec::new();
-            let mut buffer = [0; 4096];
-            let whole = loop {
-                let count = stream.read(&mut buffer).expect("a request");
-                request.extend_from_slice(&buffer[..count]);
-                let text = String::from_utf8_lossy(&request).into_owned();
-                let Some((head, rest)) = text.split_once("\r\n\r\n") else { continue };
-                let find = |line: &str| {
-                    let (name, value) = line.split_once(": ")?;
-                    name.eq_ignore_ascii_case("content-length").then(|| value.parse().ok())?
-                };
-                let length: usize = head.lines().find_map(find).unwrap_or(0);
-                if rest.len() >= length {
-                    break text;
-                }
-            };
-            let body = body(&whole);
-            let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n", body.len());
-            let _ = stream.write_all(format!("{head}Connection: close\r\n\r\n{body}").as_bytes());
-        }
-    });
-    address
+/// The address of a server that answers every request with a status and a body.
+pub(crate) fn server(status: u16, body: &str) -> String {
+    let server = Server::start([Action::Status(status, ("", String::new()), body.to_owned())]);
+    let url = server.url("/v1");
+    // It serves until the tests end.
+    std::mem::forget(server);
+    url
 }
 
-struct Place(TempDir);
+struct HostileFolder(TestFolder);
 
-impl Place {
+impl HostileFolder {
     fn new(verifier: &str) -> Self {
-        let place = Self(tempfile::tempdir().expect("a folder"));
         let answers: String = (0..3)
             .map(|index| {
                 json!({"id": format!("q{index}{EVIL}"), "answer": EVIL}).to_string() + "\n"
             })
             .collect();
-        place.write("answers.jsonl", &answers);
         let name = Value::from(format!("judge{EVIL}")).to_string().replace("\\u2066", "\u{2066}");
         let job = format!(
             "candidates = \"answers.jsonl\"\nbudget = 30\ndelta = 0.05\n[[verifiers]]\nname = {name}\n\
              threshold = 0.5\nscores = \"binary\"\n{verifier}\n"
         );
         // TOML takes neither of these as they are.
-        place.write("job.toml", &job.replace('\u{7f}', "\\u007f"));
-        place
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.path().join(name), text).expect("the folder takes files");
+        let job = job.replace('\u{7f}', "\\u007f");
+        Self(TestFolder::new(&[("answers.jsonl", &answers), ("job.toml", &job)]))
     }
 
     fn goodarm(&self, arguments: &[&str]) -> Output {
@@ -90,7 +60,7 @@ fn assert_harmless(arguments: &[&str], output: &Output) {
     }
 }
 
-fn every_command(place: &Place) {
+fn every_command(place: &HostileFolder) {
     for arguments in [
         &["run", "job.toml", "--dry-run"][..],
         &["try", "job.toml"],
@@ -119,9 +89,11 @@ fn every_command(place: &Place) {
 #[test]
 fn a_hostile_program_does_nothing_to_the_terminal() {
     let score = json!({"score": 1, "reason": EVIL}).to_string();
-    every_command(&Place::new(&format!("kind = \"command\"\nshell = '''echo '{score}' '''")));
-    let place = Place::new("kind = \"command\"\ncommand = [\"sh\", \"evil.sh\"]");
-    place.write(
+    every_command(&HostileFolder::new(&format!(
+        "kind = \"command\"\nshell = '''echo '{score}' '''"
+    )));
+    let place = HostileFolder::new("kind = \"command\"\ncommand = [\"sh\", \"evil.sh\"]");
+    place.0.write(
         "evil.sh",
         &format!("cat <<'END' >&2\n{EVIL}\nEND\ncat <<'END'\n{EVIL}\nEND\nexit 3\n"),
     );
@@ -134,8 +106,8 @@ fn a_hostile_program_does_nothing_to_the_terminal() {
 #[test]
 fn a_hostile_server_does_nothing_to_the_terminal() {
     for status in [200, 400, 401, 500] {
-        let url = server(status, |_| EVIL.to_owned());
-        let place = Place::new(&format!("kind = \"http\"\nurl = \"{url}\"\nretries = 0"));
+        let url = server(status, EVIL);
+        let place = HostileFolder::new(&format!("kind = \"http\"\nurl = \"{url}\"\nretries = 0"));
         for arguments in [&["try", "job.toml"][..], &["run", "job.toml", "--json"]] {
             place.goodarm(arguments);
         }
@@ -144,7 +116,7 @@ fn a_hostile_server_does_nothing_to_the_terminal() {
 
 #[test]
 fn hostile_files_do_nothing_to_the_terminal() {
-    let place = Place::new("kind = \"check\"\nnumeric = true");
+    let place = HostileFolder::new("kind = \"check\"\nnumeric = true");
     for (name, text) in [
         ("a.toml", format!("budget = 1\n{EVIL} = 2\n")),
         (
@@ -154,7 +126,7 @@ fn hostile_files_do_nothing_to_the_terminal() {
         ("c.toml", "candidates = \"n\u{202e}\u{9b}.jsonl\"\nbudget = 1\ndelta = 0.1\n".to_owned()),
         ("d.json", format!("{{\"x{EVIL}\": 1}}")),
     ] {
-        place.write(name, &text);
+        place.0.write(name, &text);
         for command in ["run", "try", "plan", "audit", "report", "init"] {
             assert_ne!(place.goodarm(&[command, name]).status.code(), Some(0), "{command} {name}");
         }
@@ -163,7 +135,7 @@ fn hostile_files_do_nothing_to_the_terminal() {
 
 #[test]
 fn json_says_what_there_is_all_the_same() {
-    let place = Place::new("kind = \"command\"\nshell = \"echo 1\"");
+    let place = HostileFolder::new("kind = \"command\"\nshell = \"echo 1\"");
     let output = place.goodarm(&["try", "job.toml", "--json"]);
     let value: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(value["trials"][0]["id"], format!("q0{EVIL}"));

@@ -1,40 +1,25 @@
 //! `goodarm init`, `run`, `report`, `audit`, `schema`: as a new user types them.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use goodarm_testing::TestFolder;
 use serde_json::Value;
-use tempfile::TempDir;
 
-use crate::tool::{goodarm, message, root, text};
+use crate::tool::{goodarm, message, ok, root, text};
 
 /// A folder with candidates and a noisy verifier of one's own.
-fn place() -> TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+fn place() -> TestFolder {
+    let place = TestFolder::new(&[]);
     let answers: String = (0..12)
         .map(|index| {
             let word = if index % 4 == 3 { "wrong" } else { "right" };
             format!("{{\"id\": \"q{index}\", \"question\": \"{index}?\", \"answer\": \"#### {index} {word}\"}}\n")
         })
         .collect();
-    write(place.path(), "answers.jsonl", &answers);
+    place.write("answers.jsonl", &answers);
     place
-}
-
-fn write(folder: &Path, name: &str, text: &str) {
-    fs::write(folder.join(name), text).expect("the folder takes files");
-}
-
-fn path(folder: &Path, name: &str) -> String {
-    folder.join(name).to_str().expect("a path in UTF-8").to_owned()
-}
-
-fn ok(arguments: &[&str]) -> String {
-    let output = goodarm(arguments);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", message(&output));
-    text(&output)
 }
 
 /// Right answers always pass, wrong ones two times of ten; each call is noted.
@@ -47,37 +32,32 @@ threshold = 0.5
 scores = "binary"
 "#;
 
-fn shell_job(place: &Path) -> String {
+fn shell_job(place: &TestFolder) -> String {
     shell_job_with(place, "budget = 300")
 }
 
-fn shell_job_with(place: &Path, keys: &str) -> String {
+fn shell_job_with(place: &TestFolder, keys: &str) -> String {
     let job =
         format!("candidates = \"answers.jsonl\"\ndelta = 0.05\nconcurrency = 6\n{keys}\n{SHELL}");
-    write(place, "job.toml", &job);
-    path(place, "job.toml")
-}
-
-/// Calls that the verifier has noted.
-fn made_count(place: &Path) -> usize {
-    fs::read_to_string(place.join("made")).unwrap_or_default().lines().count()
+    place.write("job.toml", &job);
+    place.argument("job.toml")
 }
 
 #[test]
 fn from_a_file_of_answers_to_a_report() {
     let place = place();
-    let job = path(place.path(), "job.toml");
-    let said = ok(&["init", &path(place.path(), "answers.jsonl"), "--out", &job]);
+    let job = place.argument("job.toml");
+    let said = ok(&["init", &place.argument("answers.jsonl"), "--out", &job]);
     assert!(said.contains("goodarm run"), "{said}");
-    let again = goodarm(&["init", &path(place.path(), "answers.jsonl"), "--out", &job]);
+    let again = goodarm(&["init", &place.argument("answers.jsonl"), "--out", &job]);
     assert_eq!(again.status.code(), Some(2), "a job is not overwritten");
     let starter = fs::read_to_string(&job).expect("a job");
     assert!(starter.contains("extract = \"gsm8k\""), "{starter}");
     ok(&["run", &job, "--dry-run"]);
-    assert!(!place.path().join("run").exists(), "a dry run writes nothing");
+    assert!(!place.join("run").exists(), "a dry run writes nothing");
     let said = ok(&["run", &job, "--quiet"]);
     assert!(said.contains("12 of 12 answers certified"), "{said}");
-    let folder = path(place.path(), "run");
+    let folder = place.argument("run");
     ok(&["report", &folder]);
     assert!(ok(&["audit", &folder]).contains("ok"));
 }
@@ -85,8 +65,8 @@ fn from_a_file_of_answers_to_a_report() {
 #[test]
 fn the_commented_verifiers_of_a_starter_job_are_taken_too() {
     let place = place();
-    let job = path(place.path(), "job.toml");
-    ok(&["init", &path(place.path(), "answers.jsonl"), "--out", &job]);
+    let job = place.argument("job.toml");
+    ok(&["init", &place.argument("answers.jsonl"), "--out", &job]);
     let starter = fs::read_to_string(&job).expect("a job");
     let uncomment = |line: &str| match line.strip_prefix("# ") {
         Some(rest) if rest.starts_with("[[") || rest.contains(" = ") || rest.contains("{{") => {
@@ -99,9 +79,9 @@ fn the_commented_verifiers_of_a_starter_job_are_taken_too() {
     fs::write(&job, whole.join("\n")).expect("a file");
     let output = goodarm(&["run", &job, "--dry-run"]);
     assert!(message(&output).contains("no program \"./my-test\""), "{}", message(&output));
-    write(place.path(), "my-test", "echo 1");
+    place.write("my-test", "echo 1");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(place.path().join("my-test"), mode).expect("our own file");
+    fs::set_permissions(place.join("my-test"), mode).expect("our own file");
     let said = ok(&["run", &job, "--dry-run"]);
     assert!(said.contains("my test") && said.contains("judge"), "{said}");
 }
@@ -110,12 +90,12 @@ fn the_commented_verifiers_of_a_starter_job_are_taken_too() {
 fn killed_again_and_again_nothing_is_lost_and_nothing_is_spent_twice() {
     let place = place();
     // The wrong answers are checked until the money is gone, and that is far away.
-    let job = shell_job_with(place.path(), "budget = 900\nstop_when_hopeless = false");
-    let folder = path(place.path(), "run");
-    let made_count = || made_count(place.path());
+    let job = shell_job_with(&place, "budget = 900\nstop_when_hopeless = false");
+    let folder = place.argument("run");
+    let made_count = || place.line_count("made");
     for round in 0..KILLS {
         let mut arguments = vec!["run", &job, "--quiet"];
-        if place.path().join("run/journal").exists() {
+        if place.join("run/journal").exists() {
             arguments.push("--resume");
         }
         let made_before = made_count();
@@ -149,7 +129,7 @@ fn killed_again_and_again_nothing_is_lost_and_nothing_is_spent_twice() {
     )
     .expect("JSON");
     let calls = summary["calls"].as_u64().expect("a count");
-    let made = fs::read_to_string(place.path().join("made")).expect("calls were made");
+    let made = place.read("made");
     assert!(made.lines().count() as u64 <= calls, "a call was made that is not in the books");
     let spent: u64 = summary["money"]["spent"].as_str().expect("text").parse().expect("a number");
     assert_eq!(spent, calls, "each call is paid once");
@@ -161,7 +141,7 @@ fn killed_again_and_again_nothing_is_lost_and_nothing_is_spent_twice() {
 /// Recorded calls can be made again, so the end must be the same to the last byte.
 #[test]
 fn killed_hundreds_of_times_a_replay_ends_as_if_nothing_had_happened() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     let mut answers = String::new();
     let mut recording = String::from("{\"goodarm_recording\":1,\"unit\":\"calls\"}\n");
     for index in 0..400 {
@@ -174,18 +154,18 @@ fn killed_hundreds_of_times_a_replay_ends_as_if_nothing_had_happened() {
             scores.join(",")
         );
     }
-    write(place.path(), "answers.jsonl", &answers);
-    write(place.path(), "recording.jsonl", &recording);
+    place.write("answers.jsonl", &answers);
+    place.write("recording.jsonl", &recording);
     let job = "candidates = \"answers.jsonl\"\nbudget = 400000\ndelta = 0.05\nstop_when_hopeless = false\n\
         [[verifiers]]\nname = \"r\"\nkind = \"replay\"\nrecording = \"recording.jsonl\"\nthreshold = 0.6\n";
-    write(place.path(), "job.toml", job);
-    let job = path(place.path(), "job.toml");
-    let (calm, killed) = (path(place.path(), "calm"), path(place.path(), "killed"));
+    place.write("job.toml", job);
+    let job = place.argument("job.toml");
+    let (calm, killed) = (place.argument("calm"), place.argument("killed"));
     ok(&["run", &job, "--quiet", "--output", &calm]);
     let mut kill_count = 0;
     for round in 0..200_u64 {
         let mut arguments = vec!["run", &job, "--quiet", "--output", &killed];
-        if place.path().join("killed/journal").exists() {
+        if place.join("killed/journal").exists() {
             arguments.push("--resume");
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
@@ -208,14 +188,14 @@ fn killed_hundreds_of_times_a_replay_ends_as_if_nothing_had_happened() {
 #[test]
 fn ctrl_c_drains_saves_and_says_how_to_go_on() {
     let place = place();
-    let job = shell_job(place.path());
+    let job = shell_job(&place);
     let mut child = Command::new(env!("CARGO_BIN_EXE_goodarm"))
         .args(["run", &job])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the tool starts");
-    while made_count(place.path()) == 0 {
+    while place.line_count("made") == 0 {
         assert_eq!(child.try_wait().expect("a child"), None, "it ended before its first call");
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -226,15 +206,15 @@ fn ctrl_c_drains_saves_and_says_how_to_go_on() {
         assert!(message(&output).contains("--resume"), "{}", message(&output));
         ok(&["run", &job, "--resume", "--quiet"]);
     }
-    let summary = fs::read_to_string(place.path().join("run/summary.json")).expect("a summary");
+    let summary = place.read("run/summary.json");
     assert!(!summary.contains("\"lost\""), "a run that waits for its calls loses none: {summary}");
-    ok(&["audit", &path(place.path(), "run")]);
+    ok(&["audit", &place.argument("run")]);
 }
 
 #[test]
 fn a_full_disk_stops_the_run_and_loses_nothing_that_was_written() {
     let place = place();
-    let job = shell_job(place.path());
+    let job = shell_job(&place);
     // Files may not grow beyond 4 KiB, and the write fails instead of killing the process.
     let line = format!(
         "trap '' XFSZ; ulimit -f 4; exec '{}' run '{job}' --quiet",
@@ -244,17 +224,17 @@ fn a_full_disk_stops_the_run_and_loses_nothing_that_was_written() {
     assert_eq!(output.status.code(), Some(2), "{}", message(&output));
     assert!(message(&output).contains("--resume"), "{}", message(&output));
     ok(&["run", &job, "--resume", "--quiet"]);
-    ok(&["audit", &path(place.path(), "run")]);
+    ok(&["audit", &place.argument("run")]);
 }
 
 #[test]
 fn a_recording_of_the_same_verifiers_can_be_replayed() {
     let place = place();
-    let job = shell_job(place.path());
+    let job = shell_job(&place);
     // Four lucky calls would make a wrong answer a good one in the recording: here it never passes.
     let strict = fs::read_to_string(&job).expect("a job").replace("-lt 51", "-lt 0");
-    write(place.path(), "job.toml", &strict);
-    let pilot = path(place.path(), "pilot");
+    place.write("job.toml", &strict);
+    let pilot = place.argument("pilot");
     let fixed = |k: &str, rest: &[&str]| {
         let own = ["run", &job, "--policy", "fixed", "-k", k, "--output", &pilot];
         goodarm(&[&own, rest].concat())
@@ -271,8 +251,8 @@ fn a_recording_of_the_same_verifiers_can_be_replayed() {
     ok(&["audit", &pilot]);
     let replay = "candidates = \"answers.jsonl\"\nbudget = 300\ndelta = 0.05\n\
         [[verifiers]]\nname = \"shell\"\nkind = \"replay\"\nrecording = \"pilot\"\nthreshold = 0.5\n";
-    write(place.path(), "replay.toml", replay);
-    let said = ok(&["run", &path(place.path(), "replay.toml"), "--quiet"]);
+    place.write("replay.toml", replay);
+    let said = ok(&["run", &place.argument("replay.toml"), "--quiet"]);
     assert!(said.contains("9 of 12 answers certified"), "{said}");
 }
 
@@ -297,8 +277,8 @@ fn the_schema_takes_every_job_of_the_documentation() {
             }
         }
         let place = place();
-        write(place.path(), "job.toml", job);
-        let output = goodarm(&["run", &path(place.path(), "job.toml"), "--dry-run"]);
+        place.write("job.toml", job);
+        let output = goodarm(&["run", &place.argument("job.toml"), "--dry-run"]);
         let said = message(&output);
         // What the page cannot have here: a recording, questions, programs, and keys in the environment.
         let is_taken = output.status.code() == Some(0)
@@ -319,17 +299,17 @@ fn completions_and_the_man_page_are_there() {
 
 #[test]
 fn the_example_certifies_and_compares() {
-    let place = tempfile::tempdir().expect("a folder");
-    let folder = path(place.path(), "example");
+    let place = TestFolder::new(&[]);
+    let folder = place.argument("example");
     let said = ok(&["example", &folder]);
     for part in ["answers certified", "BMA-GAI as printed", "uniform", "report.html"] {
         assert!(said.contains(part), "{said}");
     }
     assert_eq!(said, ok(&["example", &folder]), "the same recording gives the same run");
-    let summary = fs::read_to_string(path(place.path(), "example/run/summary.json"));
+    let summary = fs::read_to_string(place.argument("example/run/summary.json"));
     let summary: Value = serde_json::from_str(&summary.expect("a file")).expect("a summary");
     assert!(summary["claim"].is_object(), "the labels are in the results: {summary}");
-    ok(&["audit", &path(place.path(), "example/run")]);
+    ok(&["audit", &place.argument("example/run")]);
 }
 
 const KILLS: usize = 24;

@@ -14,6 +14,7 @@ mod outputs;
 mod recordings;
 mod report;
 mod secrets;
+mod served_page;
 mod tls;
 mod tool;
 mod watch;

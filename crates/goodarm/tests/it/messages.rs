@@ -1,11 +1,11 @@
 //! Messages name what to write: each of these was a riddle once.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use tempfile::TempDir;
+use goodarm_testing::TestFolder;
 
 use crate::tool::{goodarm, message, text};
 
@@ -13,27 +13,23 @@ const CHECK: &str =
     "[[verifiers]]\nname = \"c\"\nkind = \"check\"\ncheck = \"regex\"\npattern = '.'\n";
 
 /// A folder with two answers and a job of these lines.
-fn place(keys: &str) -> TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+fn place(keys: &str) -> TestFolder {
+    let place = TestFolder::new(&[]);
     let answers = "{\"id\": \"a\", \"answer\": \"1\"}\n{\"id\": \"b\", \"answer\": \"2\"}\n";
-    fs::write(place.path().join("answers.jsonl"), answers).expect("written");
+    place.write("answers.jsonl", &answers);
     let job = format!("candidates = \"answers.jsonl\"\nbudget = 10\ndelta = 0.05\n{keys}");
-    fs::write(place.path().join("job.toml"), job).expect("written");
+    place.write("job.toml", &job);
     place
 }
 
-fn path(place: &TempDir, name: &str) -> String {
-    place.path().join(name).to_str().expect("UTF-8").to_owned()
-}
-
-fn run(place: &TempDir, options: &[&str]) -> Output {
-    goodarm(&[&["run", &path(place, "job.toml")], options].concat())
+fn run(place: &TestFolder, options: &[&str]) -> Output {
+    goodarm(&[&["run", &place.argument("job.toml")], options].concat())
 }
 
 /// A job of these lines is refused, and these words are in the message.
 fn check(keys: &str, words: &[&str]) {
     let place = place(keys);
-    fs::write(place.path().join("a-file"), "x").expect("written");
+    place.write("a-file", "x");
     let output = run(&place, &[]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
     for word in words {
@@ -70,12 +66,12 @@ fn a_resumed_run_can_be_tried_dry() {
     assert_eq!(output.status.code(), Some(2));
     assert!(message(&output).contains("holds no run to resume"), "{}", message(&output));
     assert_eq!(run(&place, &["--quiet"]).status.code(), Some(0));
-    let journal = fs::read(place.path().join("run/journal")).expect("a journal");
+    let journal = fs::read(place.join("run/journal")).expect("a journal");
     let output = run(&place, &["--resume", "--dry-run"]);
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
     assert!(text(&output).contains("2 of 2 answers certified"), "{}", text(&output));
     assert!(text(&output).contains("in 2 calls"), "{}", text(&output));
-    assert_eq!(fs::read(place.path().join("run/journal")).expect("a journal"), journal);
+    assert_eq!(fs::read(place.join("run/journal")).expect("a journal"), journal);
 }
 
 /// What `--resume` says one after the other, a dry run says at once, and touches nothing.
@@ -83,11 +79,11 @@ fn a_resumed_run_can_be_tried_dry() {
 fn a_dry_run_says_all_for_which_a_resumed_run_would_be_refused() {
     let place = place(CHECK);
     assert_eq!(run(&place, &["--quiet"]).status.code(), Some(0));
-    let [job, answers, journal, lock] = ["job.toml", "answers.jsonl", "run/journal", "run/lock"]
-        .map(|name| place.path().join(name));
+    let [job, answers, journal, lock] =
+        ["job.toml", "answers.jsonl", "run/journal", "run/lock"].map(|name| place.join(name));
     let before = [&job, &answers, &journal].map(|file| fs::read(file).expect("a file"));
     let files = || {
-        let entries = fs::read_dir(place.path().join("run")).expect("a folder").flatten();
+        let entries = fs::read_dir(place.join("run")).expect("a folder").flatten();
         let read = |path: PathBuf| (fs::read(&path).expect("a file"), path);
         let mut files: Vec<_> = entries.map(|entry| read(entry.path())).collect();
         files.sort();
@@ -146,26 +142,21 @@ fn a_hopeless_job_is_called_so_before_it_runs() {
 fn the_page_and_json_are_two_things() {
     let place = place(CHECK);
     assert_eq!(run(&place, &["--quiet"]).status.code(), Some(0));
-    let output = goodarm(&["report", &path(&place, "run"), "--json", "--out", "x.json"]);
+    let output = goodarm(&["report", &place.argument("run"), "--json", "--out", "x.json"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(message(&output).contains("--json > x.json"), "{}", message(&output));
-}
-
-/// How many calls the verifier has begun.
-fn begun(folder: &Path) -> usize {
-    fs::read_to_string(folder.join("begun")).unwrap_or_default().lines().count()
 }
 
 const SLOW: &str = "concurrency = 2\n[[verifiers]]\nname = \"slow\"\nkind = \"command\"\n\
     shell = 'echo x >> begun; sleep 0.7; echo 1'\nthreshold = 0.5\n";
 
 /// It was stopped once, waited for its calls and lost none.
-fn check_stopped_once(place: &TempDir, output: &Output) {
+fn check_stopped_once(place: &TestFolder, output: &Output) {
     let said = message(output);
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.contains("stopped, and everything is saved"), "{said}");
     assert!(!said.contains("leaving"), "{said}");
-    let summary = fs::read_to_string(place.path().join("run/summary.json")).expect("a summary");
+    let summary = place.read("run/summary.json");
     assert!(!summary.contains("\"lost\""), "{summary}");
 }
 
@@ -174,7 +165,7 @@ fn the_interrupt_of_timeout_is_one_ctrl_c() {
     let place = place(SLOW);
     let output = Command::new("timeout")
         .args(["--preserve-status", "-s", "INT", "2", env!("CARGO_BIN_EXE_goodarm"), "run"])
-        .arg(path(&place, "job.toml"))
+        .arg(place.argument("job.toml"))
         .output()
         .expect("timeout runs");
     check_stopped_once(&place, &output);
@@ -185,12 +176,12 @@ fn the_interrupt_of_timeout_is_one_ctrl_c() {
 fn interrupts_close_together_are_one() {
     let place = place(SLOW);
     let child = Command::new(env!("CARGO_BIN_EXE_goodarm"))
-        .args(["run", &path(&place, "job.toml")])
+        .args(["run", &place.argument("job.toml")])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the tool starts");
-    while begun(place.path()) == 0 {
+    while place.line_count("begun") == 0 {
         std::thread::sleep(Duration::from_millis(1));
     }
     // One shell for both: to start a program for each could take too long.

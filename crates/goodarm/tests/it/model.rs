@@ -4,16 +4,15 @@
 //! nothing to talk to and says so.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use goodarm_testing::{TestFolder, closed_port};
 use serde_json::Value;
 
-use crate::tool::{goodarm, message, root, text};
+use crate::tool::{goodarm, message, ok, root};
 
 /// Gone when dropped.
 struct Server(Child);
@@ -29,12 +28,11 @@ impl Drop for Server {
 fn a_real_model_is_asked_killed_resumed_and_audited() {
     // `cargo xtask test` always sets it.
     let Ok(python) = std::env::var("GOODARM_MODEL_PYTHON") else { return };
-    let port = free_port();
+    let port = closed_port();
     let _server = start(&python, port);
-    let place = tempfile::tempdir().expect("a folder");
-    write_job(place.path(), port);
-    let job = place.path().join("job.toml");
-    let job = job.to_str().expect("a path in UTF-8");
+    let place = TestFolder::new(&[]);
+    write_job(&place, port);
+    let job = &place.argument("job.toml");
 
     let mut child = Command::new(env!("CARGO_BIN_EXE_goodarm"))
         .args(["run", job, "--json"])
@@ -54,12 +52,9 @@ fn a_real_model_is_asked_killed_resumed_and_audited() {
     assert_eq!(refused.status.code(), Some(2), "{}", message(&refused));
     let resumed = goodarm(&["run", job, "--resume"]);
     assert_eq!(resumed.status.code(), Some(0), "{}", message(&resumed));
-    let folder = place.path().join("run");
-    let audit = goodarm(&["audit", folder.to_str().expect("a path in UTF-8")]);
-    assert_eq!(audit.status.code(), Some(0), "{}", text(&audit));
+    ok(&["audit", &place.argument("run")]);
 
-    let summary = fs::read_to_string(folder.join("summary.json")).expect("a summary");
-    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    let summary: Value = place.json("run/summary.json");
     let amount = |key: &str| -> f64 {
         summary["money"][key].as_str().and_then(|text| text.parse().ok()).expect("an amount")
     };
@@ -71,7 +66,7 @@ fn a_real_model_is_asked_killed_resumed_and_audited() {
         .filter_map(|verifier| verifier["failures"]["lost"].as_u64())
         .sum();
     assert!(lost > 0, "calls were out when it was killed: {summary}");
-    assert!(folder.join("report.html").exists());
+    assert!(place.join("run/report.html").exists());
 }
 
 fn start(python: &str, port: u16) -> Server {
@@ -103,12 +98,7 @@ fn is_ready(port: u16) -> bool {
         && reply.starts_with("HTTP/1.1 200")
 }
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").port()
-}
-
-fn write_job(folder: &Path, port: u16) {
+fn write_job(place: &TestFolder, port: u16) {
     let mut answers = String::new();
     for (country, capital) in
         [("France", "Paris"), ("Italy", "Rome"), ("Japan", "Tokyo"), ("Australia", "Sydney")]
@@ -118,7 +108,7 @@ fn write_job(folder: &Path, port: u16) {
             r#"{{"id": "{country}", "question": "What is the capital of {country}? Answer with one word.", "answer": "{capital}"}}"#
         );
     }
-    fs::write(folder.join("answers.jsonl"), answers).expect("the folder takes files");
+    place.write("answers.jsonl", &answers);
     let job = format!(
         r#"
 candidates = "answers.jsonl"
@@ -149,7 +139,7 @@ max_tokens = 4
 threshold = 0.1
 "#
     );
-    fs::write(folder.join("job.toml"), job).expect("the folder takes files");
+    place.write("job.toml", &job);
 }
 
 const KILLED_AFTER_CALLS: usize = 6;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use goodarm_testing::TestFolder;
 use serde_json::Value;
 
 use crate::tool::{goodarm, message, root, text};
@@ -82,10 +83,10 @@ fn check(what: &str, keys: &BTreeSet<String>, defined: &BTreeSet<String>) {
 #[test]
 fn every_key_of_every_file_is_on_its_page() {
     let page = fs::read_to_string(root().join("docs/outputs.md")).expect("the page");
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     let events = run(place.path());
-    check_files(&page, &place.path().join("run"), &events);
-    let calls = lines(&place.path().join("run/calls.jsonl"));
+    check_files(&page, &place.join("run"), &events);
+    let calls = lines(&place.join("run/calls.jsonl"));
     assert!(calls.iter().any(|call| call.get("failure").is_some()), "some have failed");
     let asking = tempfile::tempdir().expect("a folder");
     let events = run_questions(asking.path());
@@ -127,9 +128,9 @@ fn check_files(page: &str, folder: &Path, events: &[Value]) {
 
 #[test]
 fn what_the_undecided_would_take_is_in_the_summary_and_in_the_report() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     run(place.path());
-    let folder = place.path().join("run");
+    let folder = place.join("run");
     let summary = read(&folder.join("summary.json"));
     let (undecided, good) = (&summary["undecided"], &summary["remaining"]["answers"]);
     assert!(good.as_u64() <= undecided.as_u64(), "{summary}");
@@ -142,15 +143,15 @@ fn what_the_undecided_would_take_is_in_the_summary_and_in_the_report() {
 /// A summary without a key that an older version did not know is right; without it now, it is not.
 #[test]
 fn a_summary_that_leaves_something_out_is_noticed_whatever_version_it_names() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     run(place.path());
-    let path = place.path().join("run/summary.json");
+    let path = place.join("run/summary.json");
     let mut summary = read(&path);
     summary.as_object_mut().expect("an object").remove("remaining");
     for version in [summary["goodarm"].clone(), Value::from("0.0.1")] {
         summary["goodarm"] = version;
         fs::write(&path, summary.to_string()).expect("written");
-        let folder = place.path().join("run");
+        let folder = place.join("run");
         let output = goodarm(&["audit", folder.to_str().expect("UTF-8")]);
         assert_eq!(output.status.code(), Some(4), "{}", text(&output));
     }
@@ -178,9 +179,9 @@ fn means(calls: &[Value]) -> BTreeMap<(String, Option<String>), (f64, f64)> {
 
 #[test]
 fn a_mean_score_is_the_same_everywhere() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     run(place.path());
-    let folder = place.path().join("run");
+    let folder = place.join("run");
     let means = means(&lines(&folder.join("calls.jsonl")));
     let check = |verifier: &Value, id: Option<&Value>, mean: &Value| {
         let name = |value: &Value| value.as_str().expect("a name").to_owned();

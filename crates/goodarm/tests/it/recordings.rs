@@ -1,39 +1,33 @@
 //! Recordings that are killed, stopped or started twice.
 
-use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpListener;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use serde_json::Value;
-use tempfile::TempDir;
+use goodarm_testing::{Action, Server, TestFolder};
+use serde_json::{Value, json};
 
 use crate::tool::{goodarm, message, text};
 
 /// Twelve answers, and a verifier that notes each of its calls.
-fn place(shell: &str) -> TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+fn place(shell: &str) -> TestFolder {
+    let place = TestFolder::new(&[]);
     let answers: String = (0..12).map(|index| format!("{{\"id\": \"q{index}\"}}\n")).collect();
     let job = format!(
         "candidates = \"answers.jsonl\"\nbudget = 240\ndelta = 0.05\nconcurrency = 6\n\
          [[verifiers]]\nname = \"shell\"\nkind = \"command\"\nthreshold = 0.5\nshell = '{shell}'\n"
     );
-    fs::write(place.path().join("answers.jsonl"), answers).expect("the folder takes files");
-    fs::write(place.path().join("job.toml"), job).expect("the folder takes files");
+    place.write("answers.jsonl", &answers);
+    place.write("job.toml", &job);
     place
 }
 
 const NOTED: &str = "read line; echo x >> made; sleep 0.02; echo 1";
 
 /// Makes a recording, or goes on with it.
-fn command(place: &Path, times: &str) -> Command {
+fn command(place: &TestFolder, times: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
-    command.current_dir(place).args(["run", "job.toml", "--policy", "fixed", "-k", times]);
+    command.current_dir(place.path()).args(["run", "job.toml", "--policy", "fixed", "-k", times]);
     command.args(["--output", "pilot", "--quiet"]);
     if place.join("pilot/journal").exists() {
         command.arg("--resume");
@@ -41,26 +35,21 @@ fn command(place: &Path, times: &str) -> Command {
     command
 }
 
-fn begin(place: &Path, times: &str) -> Child {
+fn begin(place: &TestFolder, times: &str) -> Child {
     let mut command = command(place, times);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the tool starts")
 }
 
-/// Calls that the verifier has noted.
-fn made_count(place: &Path) -> usize {
-    fs::read_to_string(place.join("made")).unwrap_or_default().lines().count()
-}
-
-fn wait_for_calls(child: &mut Child, place: &Path, count: usize) {
-    while made_count(place) < count {
+fn wait_for_calls(child: &mut Child, place: &TestFolder, count: usize) {
+    while place.line_count("made") < count {
         assert_eq!(child.try_wait().expect("a child"), None, "it ended before {count} calls");
         sleep(Duration::from_millis(1));
     }
 }
 
 /// What was recorded of each answer: scores, and what they cost.
-fn recorded(place: &Path) -> Vec<(Vec<Option<f64>>, u64)> {
-    let text = fs::read_to_string(place.join("pilot/calls.jsonl")).expect("calls");
+fn recorded(place: &TestFolder) -> Vec<(Vec<Option<f64>>, u64)> {
+    let text = place.read("pilot/calls.jsonl");
     let mut rows = vec![(Vec::new(), 0); 12];
     for line in text.lines() {
         let row: Value = serde_json::from_str(line).expect("a whole line");
@@ -74,19 +63,18 @@ fn recorded(place: &Path) -> Vec<(Vec<Option<f64>>, u64)> {
 #[test]
 fn a_recording_that_is_killed_again_and_again_keeps_to_its_budget() {
     let place = place(NOTED);
-    let place = place.path();
     for round in 0..12 {
-        let mut child = begin(place, "20");
+        let mut child = begin(&place, "20");
         // The first dies before its first call has come back.
-        wait_for_calls(&mut child, place, made_count(place) + (2 * round).max(1));
+        wait_for_calls(&mut child, &place, place.line_count("made") + (2 * round).max(1));
         child.kill().expect("a child");
         child.wait().expect("a child");
     }
-    let last = command(place, "20").output().expect("the tool starts");
+    let last = command(&place, "20").output().expect("the tool starts");
     assert_eq!(last.status.code(), Some(0), "{}", message(&last));
-    let made_count = made_count(place);
+    let made_count = place.line_count("made");
     assert!(made_count <= 240, "{made_count} calls on a budget of 240");
-    let rows = recorded(place);
+    let rows = recorded(&place);
     assert!(rows.iter().all(|(scores, cost)| (scores.len(), *cost) == (20, 20)), "{rows:?}");
     let scores = rows.iter().flat_map(|(scores, _)| scores);
     let failed_count = scores.filter(|score| score.is_none()).count();
@@ -100,59 +88,38 @@ fn a_recording_that_is_killed_again_and_again_keeps_to_its_budget() {
 #[test]
 fn two_recordings_into_one_folder_are_refused() {
     let place = place(NOTED);
-    let place = place.path();
-    let mut first = begin(place, "20");
-    wait_for_calls(&mut first, place, 1);
-    let second = command(place, "20").output().expect("the tool starts");
+    let mut first = begin(&place, "20");
+    wait_for_calls(&mut first, &place, 1);
+    let second = command(&place, "20").output().expect("the tool starts");
     assert_eq!(second.status.code(), Some(2), "{}", message(&second));
     assert!(message(&second).contains("in use by another process"), "{}", message(&second));
     assert!(first.wait().expect("a child").success());
-    assert_eq!(made_count(place), 240);
-    assert!(recorded(place).iter().all(|(scores, _)| scores.len() == 20));
+    assert_eq!(place.line_count("made"), 240);
+    assert!(recorded(&place).iter().all(|(scores, _)| scores.len() == 20));
 }
 
-/// Answers every request after a while, and counts them.
-fn slow_server() -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}/", listener.local_addr().expect("an address"));
-    let count = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&count);
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            counted.fetch_add(1, Ordering::SeqCst);
-            stream.set_read_timeout(Some(Duration::from_millis(300))).expect("a socket");
-            while matches!(stream.read(&mut [0; 4096]), Ok(1..)) {}
-            let body = "{\"score\": 0.5}";
-            let length = body.len();
-            let reply = format!(
-                "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-            );
-            let _ = stream.write_all(reply.as_bytes());
-        }
-    });
-    (url, count)
-}
-
-/// Nobody bills for the time that we were stopped.
+/// The time while the tool was stopped is not billed.
 #[test]
 fn a_tool_that_is_stopped_for_a_while_keeps_to_its_budget_of_seconds() {
     let place = place("");
-    let place = place.path();
-    let (url, asked_count) = slow_server();
+    let slowly =
+        Action::Later(Duration::from_millis(300), Box::new(Action::Json(json!({"score": 0.5}))));
+    let server = Server::start([slowly]);
+    let url = server.url("/");
     let job = format!(
         "candidates = \"answers.jsonl\"\nbudget = 10\nunit = \"seconds\"\ndelta = 0.05\n\
          stop_when_hopeless = false\n[[verifiers]]\nname = \"judge\"\nkind = \"http\"\n\
          threshold = 0.5\ntimeout = 1\nurl = \"{url}\"\n"
     );
-    fs::write(place.join("job.toml"), job).expect("the folder takes files");
+    place.write("job.toml", &job);
     let mut run = Command::new(env!("CARGO_BIN_EXE_goodarm"));
-    run.current_dir(place).args(["run", "job.toml", "--quiet"]).stdout(Stdio::null());
+    run.current_dir(place.path()).args(["run", "job.toml", "--quiet"]).stdout(Stdio::null());
     let mut child = run.stderr(Stdio::piped()).spawn().expect("the tool starts");
     let id = child.id().to_string();
     let signal = |name: &str| {
         assert!(Command::new("kill").args([name, &id]).status().expect("kill runs").success());
     };
-    while asked_count.load(Ordering::SeqCst) < 3 {
+    while server.request_count() < 3 {
         assert_eq!(child.try_wait().expect("a child"), None, "it ended before it was stopped");
         sleep(Duration::from_millis(1));
     }
@@ -161,8 +128,7 @@ fn a_tool_that_is_stopped_for_a_while_keeps_to_its_budget_of_seconds() {
     signal("-CONT");
     let output = child.wait_with_output().expect("a child");
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
-    let summary = fs::read_to_string(place.join("run/summary.json")).expect("a summary");
-    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    let summary = place.json("run/summary.json");
     let spent = summary["money"]["spent"].as_str().expect("text").parse::<f64>().expect("a number");
     assert!(spent <= 10.0, "{spent} of 10 seconds");
 }

@@ -1,11 +1,10 @@
 //! Keys that come from the environment stay there: they are in no file of a run and in no line that is
 //! shown, in whatever form a server or a program repeats them.
 
-use std::path::Path;
 use std::process::{Command, Output};
 
+use goodarm_testing::TestFolder;
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::hostile::server;
 
@@ -45,24 +44,28 @@ fn each_byte(c: char) -> String {
     c.to_string().bytes().map(|byte| format!("%{byte:02x}")).collect()
 }
 
-fn place(verifiers: &str) -> TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+fn place(verifiers: &str) -> TestFolder {
+    let place = TestFolder::new(&[]);
     let answers: String = (0..3).map(|index| format!("{{\"id\": \"q{index}\"}}\n")).collect();
-    std::fs::write(place.path().join("answers.jsonl"), answers).expect("a file");
+    place.write("answers.jsonl", &answers);
     let job = format!("candidates = \"answers.jsonl\"\nbudget = 30\ndelta = 0.05\n{verifiers}");
-    std::fs::write(place.path().join("job.toml"), job).expect("a file");
+    place.write("job.toml", &job);
     place
 }
 
-fn goodarm(place: &Path, arguments: &[&str]) -> Output {
+fn goodarm(place: &TestFolder, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
-    command.args(arguments).current_dir(place).env("TEST_API_KEY", KEY).env("SHORT_KEY", "abc");
+    command
+        .args(arguments)
+        .current_dir(place.path())
+        .env("TEST_API_KEY", KEY)
+        .env("SHORT_KEY", "abc");
     command.env("PLAIN_SETTING", "visible-setting").output().expect("the tool starts")
 }
 
 /// Tries and runs the job, and looks at everything that came of it for a part that only the key has.
 #[track_caller]
-fn assert_kept(place: &Path) -> String {
+fn assert_kept(place: &TestFolder) -> String {
     let mut said = String::new();
     for arguments in [
         &["run", "job.toml", "--dry-run"][..],
@@ -81,7 +84,7 @@ fn assert_kept(place: &Path) -> String {
             said += &text;
         }
     }
-    let mut files = vec![place.to_owned()];
+    let mut files = vec![place.path().to_owned()];
     while let Some(path) = files.pop() {
         if path.is_dir() {
             let inner = std::fs::read_dir(&path).expect("a folder").flatten();
@@ -113,12 +116,12 @@ fn http(url: &str) -> String {
 #[test]
 fn a_server_that_repeats_the_key_gets_it_nowhere() {
     let all = forms().iter().map(|form| format!("[{form}]")).collect::<String>();
-    let url = server(400, move |_| all.clone());
-    let said = assert_kept(place(&http(&url)).path());
+    let url = server(400, &all);
+    let said = assert_kept(&place(&http(&url)));
     assert!(said.contains(&"[***]".repeat(forms().len())), "{said}");
     let all = forms().join(" ");
-    let url = server(200, move |_| format!("{{\"score\": 1, \"x\": \"{all}\"}}"));
-    assert_kept(place(&http(&url)).path());
+    let url = server(200, &format!("{{\"score\": 1, \"x\": \"{all}\"}}"));
+    assert_kept(&place(&http(&url)));
 }
 
 /// Where texts are cut, half a key would stand that nobody recognises.
@@ -128,10 +131,9 @@ fn a_key_is_struck_out_before_a_text_is_cut() {
     for form in [KEY.to_owned(), KEY.replace('/', "\\/")] {
         for (before, after) in [(230, 500), (300, 150), (reply_bytes_max - 10, 0)] {
             let text = format!("{}{form}{}", "x".repeat(before), "y".repeat(after));
-            let reply = text.clone();
-            let url = server(400, move |_| reply.clone());
+            let url = server(400, &text);
             for place in [place(&http(&url)), with_command("", &tell(&text, "exit 3"))] {
-                let output = goodarm(place.path(), &["try", "job.toml", "-n", "1", "--json"]);
+                let output = goodarm(&place, &["try", "job.toml", "-n", "1", "--json"]);
                 let shown = String::from_utf8(output.stdout).expect("UTF-8");
                 assert!(shown.contains("***"), "{shown}");
                 // Nor the first characters of it, nor the last.
@@ -145,12 +147,12 @@ fn a_key_is_struck_out_before_a_text_is_cut() {
 #[test]
 fn a_key_in_the_words_of_an_error_is_struck_out() {
     let body = format!("{{\"choices\": {}}}", Value::from(KEY));
-    let url = server(200, move |_| body.clone());
+    let url = server(200, &body);
     let judge = format!(
         "[[verifiers]]\nname = \"judge\"\nkind = \"llm\"\nurl = \"{url}\"\nmodel = \"m\"\nprompt = \"{{{{ id }}}}?\"\n\
          api_key_env = \"TEST_API_KEY\"\nmax_tokens = 5\nthreshold = 0.5\n"
     );
-    let said = assert_kept(place(&judge).path());
+    let said = assert_kept(&place(&judge));
     assert!(said.contains("***"), "{said}");
 }
 
@@ -160,14 +162,14 @@ fn tell(text: &str, end: &str) -> String {
 }
 
 /// A command that shows what it has been given, beside a server that has a key.
-fn with_command(rest: &str, script: &str) -> TempDir {
-    let url = server(200, |_| "{\"score\": 1}".to_owned());
+fn with_command(rest: &str, script: &str) -> TestFolder {
+    let url = server(200, "{\"score\": 1}");
     let place = place(&format!(
         "{}[[verifiers]]\nname = \"command\"\nkind = \"command\"\ncommand = [\"sh\", \"evil.sh\"]\n\
          threshold = 0.5\nscores = \"binary\"\n{rest}",
         http(&url)
     ));
-    std::fs::write(place.path().join("evil.sh"), script).expect("a file");
+    place.write("evil.sh", script);
     place
 }
 
@@ -175,11 +177,11 @@ fn with_command(rest: &str, script: &str) -> TempDir {
 fn a_command_has_the_variables_that_it_names_and_no_others() {
     let script = "env >&2; test -n \"$PATH\" && test -z \"$TEST_API_KEY$PLAIN_SETTING\" && echo 1";
     let place = with_command("", script);
-    let output = goodarm(place.path(), &["try", "job.toml"]);
+    let output = goodarm(&place, &["try", "job.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let script = "test \"$PLAIN_SETTING\" = visible-setting && test -n \"$TEST_API_KEY\" && echo 1";
     let place = with_command("env = [\"PLAIN_SETTING\", \"TEST_API_KEY\"]\n", script);
-    let output = goodarm(place.path(), &["try", "job.toml"]);
+    let output = goodarm(&place, &["try", "job.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -192,7 +194,7 @@ fn a_command_that_repeats_a_key_gets_it_nowhere() {
         ("exit 3", "worker = true\n"),
         ("exit 3", "env = [\"TEST_API_KEY\"]\n"),
     ] {
-        assert_kept(with_command(rest, &tell(&forms().join("\n"), end)).path());
+        assert_kept(&with_command(rest, &tell(&forms().join("\n"), end)));
     }
 }
 
@@ -200,7 +202,7 @@ fn a_command_that_repeats_a_key_gets_it_nowhere() {
 fn a_variable_that_is_missing_or_a_key_that_is_too_short_is_an_error() {
     let message = |rest: &str| {
         let place = with_command(rest, "echo 1");
-        let output = goodarm(place.path(), &["run", "job.toml", "--dry-run"]);
+        let output = goodarm(&place, &["run", "job.toml", "--dry-run"]);
         assert_eq!(output.status.code(), Some(2), "{rest}");
         String::from_utf8(output.stderr).expect("UTF-8")
     };
@@ -212,7 +214,7 @@ fn a_variable_that_is_missing_or_a_key_that_is_too_short_is_an_error() {
     assert!(said.contains("NAME") && !said.contains("0123456789"), "{said}");
     let short = http("http://127.0.0.1:9").replace("TEST_API_KEY", "SHORT_KEY");
     let place = place(&short);
-    let output = goodarm(place.path(), &["run", "job.toml", "--dry-run"]);
+    let output = goodarm(&place, &["run", "job.toml", "--dry-run"]);
     let said = String::from_utf8(output.stderr).expect("UTF-8");
     assert!(said.contains("job.toml") && said.contains("fewer than 8 bytes"), "{said}");
 }
@@ -221,7 +223,7 @@ fn a_variable_that_is_missing_or_a_key_that_is_too_short_is_an_error() {
 fn a_command_that_misses_a_variable_is_helped() {
     let script = "echo \"KeyError: 'PLAIN_SETTING'\" >&2; exit 1";
     let place = with_command("", script);
-    let output = goodarm(place.path(), &["try", "job.toml"]);
+    let output = goodarm(&place, &["try", "job.toml"]);
     let said = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(said.contains("env = [\"PLAIN_SETTING\"]"), "{said}");
 }

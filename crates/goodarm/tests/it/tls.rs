@@ -1,12 +1,11 @@
 //! A verifier behind HTTPS: its certificate is checked, and so is its name.
 
-use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use goodarm_testing::TestFolder;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -52,44 +51,43 @@ fn serve(name: &str) -> (u16, String) {
     (port, authority.pem())
 }
 
-fn run(folder: &Path, port: u16, trusted: &str) -> Output {
-    let file = |name: &str| folder.join(name);
-    fs::write(file("ca.pem"), trusted).expect("a file");
-    fs::write(file("answers.jsonl"), "{\"id\":\"a\"}\n{\"id\":\"b\"}\n").expect("a file");
+fn run(place: &TestFolder, port: u16, trusted: &str) -> Output {
+    place.write("ca.pem", trusted);
+    place.write("answers.jsonl", "{\"id\":\"a\"}\n{\"id\":\"b\"}\n");
     let job = format!(
         "candidates = \"answers.jsonl\"\nbudget = 200\ndelta = 0.05\n[[verifiers]]\nname = \"tls\"\n\
          kind = \"http\"\nurl = \"https://localhost:{port}/\"\nthreshold = 0.5\nscores = \"binary\"\n\
          patience = 1\n"
     );
-    fs::write(file("job.toml"), job).expect("a file");
+    place.write("job.toml", &job);
     Command::new(env!("CARGO_BIN_EXE_goodarm"))
         .args(["run", "job.toml", "--quiet"])
-        .current_dir(folder)
-        .env("SSL_CERT_FILE", file("ca.pem"))
+        .current_dir(place.path())
+        .env("SSL_CERT_FILE", place.join("ca.pem"))
         .output()
         .expect("the tool starts")
 }
 
 #[test]
 fn a_verifier_behind_https_is_called() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     let (port, authority) = serve("localhost");
-    let output = run(place.path(), port, &authority);
+    let output = run(&place, port, &authority);
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
     assert!(text(&output).contains("2 of 2 answers certified"), "{}", text(&output));
 }
 
 #[test]
 fn a_server_that_cannot_prove_its_name_gets_nothing() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     let (port, authority) = serve("elsewhere.example");
-    let output = run(place.path(), port, &authority);
+    let output = run(&place, port, &authority);
     assert_eq!(output.status.code(), Some(3), "{}", message(&output));
     assert!(message(&output).contains("certificate"), "{}", message(&output));
 
-    let place = tempfile::tempdir().expect("a folder");
+    let place = TestFolder::new(&[]);
     let (port, _) = serve("localhost");
     let (_, stranger) = serve("localhost");
-    let output = run(place.path(), port, &stranger);
+    let output = run(&place, port, &stranger);
     assert_eq!(output.status.code(), Some(3), "{}", message(&output));
 }

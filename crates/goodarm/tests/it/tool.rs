@@ -13,8 +13,15 @@ pub(crate) fn goodarm(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the tool starts")
 }
 
-/// The laboratory, which pages name, too. Cargo builds it beside the tool for `--workspace`; it is built
-/// here if that was not done.
+/// The output of the tool, which succeeds.
+#[track_caller]
+pub(crate) fn ok(arguments: &[&str]) -> String {
+    let output = goodarm(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", message(&output));
+    text(&output)
+}
+
+/// The laboratory. Cargo builds it beside the tool for `--workspace`; it is built here if that was not done.
 pub(crate) fn laboratory() -> PathBuf {
     static BUILT: Once = Once::new();
     let path = Path::new(env!("CARGO_BIN_EXE_goodarm")).with_file_name("goodarm-lab");

@@ -2,5 +2,5 @@
 
 mod guard;
 mod page;
-mod place;
 mod run;
+mod watch_folder;

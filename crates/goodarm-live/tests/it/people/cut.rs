@@ -9,7 +9,7 @@ use goodarm_record::ending::{Ending, RunError};
 use super::*;
 
 /// Answers whatever waits until the run is done.
-fn finish(place: &Place) -> usize {
+fn finish(place: &JobFolder) -> usize {
     let mut count = 0;
     for _ in 0..20 {
         let (ending, _) = go_on(place);
@@ -21,7 +21,7 @@ fn finish(place: &Place) -> usize {
     panic!("it does not end");
 }
 
-fn replies(place: &Place) -> String {
+fn replies(place: &JobFolder) -> String {
     place.read("run/replies.jsonl")
 }
 
@@ -94,7 +94,7 @@ fn a_reply_to_a_call_that_is_gone_is_no_reply_to_another_of_its_number() {
 }
 
 /// Writes lines as whoever knows how they are sealed.
-fn seal(place: &Place, text: &str) {
+fn seal(place: &JobFolder, text: &str) {
     use goodarm_record::sealed_lines::SealedWriter;
     let (mut writer, _) =
         SealedWriter::open::<serde_json::Value>(&place.output().replies()).expect("replies");

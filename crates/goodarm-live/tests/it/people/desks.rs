@@ -9,7 +9,7 @@ use super::*;
 
 #[test]
 fn two_desks_at_once_answer_each_card_once() {
-    let place = Place::new(60);
+    let place = JobFolder::new(60);
     place.write("job.toml", &cascade("scores = \"exact\"\nprice = 2\ncards_max = 40"));
     let (_, overview) = go_on(&place);
     let all = overview.for_people;
@@ -89,7 +89,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
 
 #[test]
 fn a_folder_without_people_has_no_queue() {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     let error = PeopleQueue::open(&Folder::new(place.path())).expect_err("no run");
     assert!(error.to_string().contains("journal"), "{error}");
     let job =

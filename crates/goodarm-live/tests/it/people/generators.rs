@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn questions(generator: &str, verifiers: &str) -> Place {
-    let place = Place::new(1);
+fn questions(generator: &str, verifiers: &str) -> JobFolder {
+    let place = JobFolder::new(1);
     let line = |index: usize| {
         format!(
             "{{\"id\": \"q{index}\", \"question\": \"What is {index} + 1?\", \"gold\": \"{}\"}}\n",

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use super::{
     assert_down, assert_failed, assert_score, assert_wrong, candidate, line, make, question,
 };
-use crate::place::Place;
+use crate::job_folder::JobFolder;
 use goodarm_testing::{Action, Request, Server, closed_url, completion, status};
 
 const KEY_VARIABLE: &str = "CARGO_MANIFEST_DIR";
@@ -229,7 +229,7 @@ fn scored(seen: &Request) -> Action {
 fn a_run_is_spread_and_goes_on_while_one_address_answers() {
     let servers = [Server::with(scored), Server::with(scored)];
     let dead = closed_url();
-    let place = Place::new(9);
+    let place = JobFolder::new(9);
     let urls = format!("[\"{}\", \"{dead}\", \"{}\"]", servers[0].url("/"), servers[1].url("/"));
     place.write("job.toml", &job(&urls));
     let (ending, summary) = place.run();
@@ -248,7 +248,7 @@ fn a_run_is_spread_and_goes_on_while_one_address_answers() {
 #[test]
 fn a_run_stops_when_no_address_was_ever_reached() {
     let dead = [closed_url(), closed_url()];
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     place.write("job.toml", &job(&format!("[\"{}\", \"{}\"]", dead[0], dead[1])));
     let (ending, summary) = place.run();
     let Ending::NeverScored(failed) = ending else { panic!("{ending:?}") };
@@ -260,7 +260,7 @@ fn a_run_stops_when_no_address_was_ever_reached() {
 
 #[test]
 fn a_wrong_address_in_a_job_is_said_with_its_line() {
-    let place = Place::new(3);
+    let place = JobFolder::new(3);
     place.write("job.toml", &job("[\"http://127.0.0.1:9\", \"127.0.0.1:8\"]"));
     let error = place.job().err().expect("it is wrong");
     let problem = &error.problems[0];

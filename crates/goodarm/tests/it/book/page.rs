@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use tempfile::TempDir;
+use goodarm_testing::{TestFolder, closed_port};
 
 use crate::tool::{laboratory, root};
 
@@ -49,14 +48,12 @@ pub(super) fn check(name: &str) {
     let path = root().join("docs").join(name);
     let page = fs::read_to_string(path).expect("the page is there");
     // The page names a port; any free one will do.
-    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let port = free.local_addr().expect("it has an address").port();
-    drop(free);
+    let port = closed_port();
     let reader = Reader::new(name);
     let mut servers = Vec::new();
     for block in blocks(&page.replace(PORT, &port.to_string())) {
         if let Some(file) = block.value("file") {
-            reader.write(file, &block.body);
+            reader.place.write(file, &block.body);
         } else if let Some(file) = block.value("append") {
             reader.append(file, &block.body);
         } else if let Some(file) = block.value("from") {
@@ -73,25 +70,21 @@ pub(super) fn check(name: &str) {
 /// A reader who does what a page says, in a folder of their own.
 struct Reader<'a> {
     page: &'a str,
-    place: TempDir,
+    place: TestFolder,
     has_jq: bool,
 }
 
 impl<'a> Reader<'a> {
     fn new(page: &'a str) -> Self {
-        let place = tempfile::tempdir().expect("a folder");
-        std::os::unix::fs::symlink(root().join("examples"), place.path().join("examples"))
+        let place = TestFolder::new(&[]);
+        std::os::unix::fs::symlink(root().join("examples"), place.join("examples"))
             .expect("the folder takes a link");
         let jq = Command::new("jq").arg("--version").stdout(Stdio::null()).status();
         Self { page, place, has_jq: jq.is_ok() }
     }
 
-    fn write(&self, file: &str, text: &str) {
-        fs::write(self.place.path().join(file), text).expect("the folder takes files");
-    }
-
     fn append(&self, file: &str, text: &str) {
-        let path = self.place.path().join(file);
+        let path = self.place.join(file);
         let mut file = fs::OpenOptions::new().append(true).open(path).expect("the file is there");
         write!(file, "\n{text}").expect("it takes more");
     }

@@ -4,13 +4,13 @@ use std::fs;
 
 use serde_json::json;
 
-use super::place::Place;
+use super::label_folder::LabelFolder;
 
 #[test]
 fn a_spreadsheet_goes_out_and_comes_back() {
-    let place = Place::new();
+    let place = LabelFolder::new();
     place.typed(&[], "r\n");
-    let cards = place.path("cards.csv");
+    let cards = place.argument("cards.csv");
     let wrote = place.label(&["--export", &cards]);
     let all = place.status()["all"].as_u64().expect("a count");
     assert!(wrote.contains(&format!("with {} cards for me", all - 1)), "{wrote}");
@@ -27,7 +27,7 @@ fn a_spreadsheet_goes_out_and_comes_back() {
     let mut filled: Vec<String> = rows.iter().enumerate().map(label).collect();
     filled.reverse();
     let text = format!("\u{feff}{header}\r\n{}\r\n", filled.join("\r\n"));
-    let file = place.write("filled.csv", &text);
+    let file = place.file("filled.csv", &text);
     let told = place.label(&["--import", &file]);
     let gap = rows[2].split(',').nth(1).expect("an id");
     let behind = all - 4;
@@ -43,27 +43,27 @@ fn a_spreadsheet_goes_out_and_comes_back() {
     let again = place.label(&["--import", &file]);
     assert!(again.starts_with("0 labels taken, 2 rows known before, 1 row not"), "{again}");
     assert_eq!(place.read("run/labels.jsonl"), before, "nothing changed");
-    let other = place.write("other.csv", &text.replace("right\r\n", "wrong\r\n"));
+    let other = place.file("other.csv", &text.replace("right\r\n", "wrong\r\n"));
     let refusal = place.refusal(&["--import", &other]);
     assert!(
         refusal.contains("other.csv: line ") && refusal.contains("has said right"),
         "{refusal}"
     );
-    let whole = place.write(
+    let whole = place.file(
         "whole.csv",
         &text.replace(&format!("{}\r\n", rows[2]), &format!("{}1\r\n", rows[2])),
     );
     place.label(&["--import", &whole]);
     assert_eq!(place.status()["done"], all);
     place.assert_clean();
-    let nothing = place.label(&["--export", &place.path("rest.csv")]);
+    let nothing = place.label(&["--export", &place.argument("rest.csv")]);
     assert!(nothing.contains("with 0 cards"), "{nothing}");
 }
 
 #[test]
 fn two_people_label_each_card_by_a_file() {
-    let place = Place::new();
-    let cards = place.path("cards.jsonl");
+    let place = LabelFolder::new();
+    let cards = place.argument("cards.jsonl");
     place.label(&["--export", &cards, "--labels", "2", "--rule", "majority"]);
     let rows: String = fs::read_to_string(&cards)
         .expect("it was written")
@@ -75,7 +75,7 @@ fn two_people_label_each_card_by_a_file() {
         })
         .map(|row| format!("{row}\n"))
         .collect();
-    let file = place.write("labels.jsonl", &rows);
+    let file = place.file("labels.jsonl", &rows);
     let told = place.label(&["--import", &file]);
     assert!(told.starts_with("4 labels taken\n"), "{told}");
     let claim = place.claim();
@@ -86,7 +86,7 @@ fn two_people_label_each_card_by_a_file() {
 
 #[test]
 fn known_answers_label_the_run() {
-    let place = Place::new();
+    let place = LabelFolder::new();
     let wrong = place.refusal(&["--field", "glod", "--equals", "answer"]);
     assert!(wrong.contains("has no field \"glod\"; did you mean \"gold\"?"), "{wrong}");
     assert!(place.claim().is_null(), "nothing was labelled");

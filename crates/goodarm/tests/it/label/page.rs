@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::place::{PATIENCE, Place, hostile_place};
+use super::label_folder::{LabelFolder, hostile_folder};
 use crate::report::browser::Browser;
+use crate::served_page::PATIENCE;
 
 pub(super) fn wait(browser: &mut Browser, condition: &str) {
     let started = Instant::now();
@@ -40,7 +41,7 @@ fn press(browser: &mut Browser, key: &str, done: usize) {
 
 #[test]
 fn a_run_of_hostile_answers_is_labelled_by_keys_and_nothing_in_it_runs() {
-    let place = hostile_place();
+    let place = hostile_folder();
     let desk = place.page(&["--by", "<b>\u{202e}anna"]);
     let mut browser = open("label", &desk.address, "<b>\u{202e}anna");
     let first = browser.text(CARD);
@@ -82,7 +83,7 @@ fn a_run_of_hostile_answers_is_labelled_by_keys_and_nothing_in_it_runs() {
     assert_eq!(browser.value("document.querySelectorAll('img, iframe, object, embed').length"), 0);
     assert_eq!(browser.value("document.scripts.length"), 1);
     assert_eq!(browser.complaints, Vec::<String>::new());
-    let told = desk.end();
+    let told = desk.stop();
     assert!(told.contains("labels") && told.contains("report: "), "{told}");
     assert_eq!(place.claim()["labels"], all);
     assert_eq!(place.claim()["changed"], 1);
@@ -91,7 +92,7 @@ fn a_run_of_hostile_answers_is_labelled_by_keys_and_nothing_in_it_runs() {
 
 #[test]
 fn two_people_at_once_are_two_people_and_a_held_key_labels_one_card() {
-    let place = Place::new();
+    let place = LabelFolder::new();
     let desk = place.page(&["--labels", "2"]);
     let mut anna = open("label-anna", &desk.address, "anna");
     let mut bo = open("label-bo", &desk.address, "bo");
@@ -111,7 +112,7 @@ fn two_people_at_once_are_two_people_and_a_held_key_labels_one_card() {
         bo.settle();
     }
     wait(&mut bo, &format!("{CARD} !== {}", json!(second)));
-    desk.end();
+    desk.stop();
     let claim = place.claim();
     assert_eq!((&claim["labels"], &claim["disagreements"]), (&1.into(), &1.into()), "{claim}");
     let counts: Vec<_> = claim["labellers"]
@@ -126,7 +127,7 @@ fn two_people_at_once_are_two_people_and_a_held_key_labels_one_card() {
 /// One label is enough, and both look at the same card.
 #[test]
 fn who_is_second_is_told_and_gets_the_next_card() {
-    let place = Place::new();
+    let place = LabelFolder::new();
     let desk = place.page(&[]);
     let mut anna = open("label-first", &desk.address, "anna");
     let mut bo = open("label-second", &desk.address, "bo");
@@ -139,13 +140,13 @@ fn who_is_second_is_told_and_gets_the_next_card() {
     assert!(alert.contains("\"anna\" has said something about"), "{alert}");
     press(&mut bo, "w", 2);
     assert_eq!(bo.value("document.getElementById('alert').childElementCount"), 0);
-    desk.end();
+    desk.stop();
     assert_eq!((&place.claim()["right"], &place.claim()["wrong"]), (&1.into(), &1.into()));
 }
 
 #[test]
 fn it_fits_a_phone_and_says_loudly_what_was_not_kept() {
-    let place = Place::new();
+    let place = LabelFolder::new();
     let desk = place.page(&[]);
     let mut browser = open("label-phone", &desk.address, "me");
     let phone = json!({"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true});
@@ -170,41 +171,41 @@ fn it_fits_a_phone_and_says_loudly_what_was_not_kept() {
     let mut browser = open("label-again", &desk.address, "me");
     assert_eq!(browser.text(CARD), card, "and comes again");
     press(&mut browser, "ArrowLeft", 2);
-    desk.end();
+    desk.stop();
     assert_eq!((&place.claim()["right"], &place.claim()["wrong"]), (&1.into(), &1.into()));
     place.assert_clean();
 }
 
 #[test]
 fn only_our_own_page_can_label() {
-    let place = Place::new();
+    let place = LabelFolder::new();
     let desk = place.page(&[]);
     let host = desk.host().to_owned();
     let (own, origin) = (format!("host: {host}"), format!("origin: http://{host}"));
-    let state = desk.ask("POST state", &[&own, &origin], "{\"by\": \"me\"}");
+    let state = desk.ask("POST", "state", &[&own, &origin], "{\"by\": \"me\"}");
     assert!(state.starts_with("HTTP/1.1 200"), "{state}");
     let body = state.split_once("\r\n\r\n").expect("a body").1;
     let state: serde_json::Value = serde_json::from_str(body).expect("JSON");
     let say = json!({"by": "me", "key": state["card"]["key"], "said": "right"}).to_string();
     let nothing = "HTTP/1.1 404 Not Found\r\n";
     let long = format!("{{\"by\": \"{}\"}}", "x".repeat(20_000));
-    for (line, headers, body) in [
-        ("POST say", vec![own.as_str()], say.as_str()),
-        ("GET say", vec![&own, &origin], &say),
-        ("POST say", vec![&own, "origin: http://evil.example"], &say),
-        ("POST say", vec![&own, &origin, "sec-fetch-site: cross-site"], &say),
-        ("POST say", vec!["host: evil.example", &origin], &say),
-        ("POST say", vec![&own, &origin], "{}"),
-        ("POST say?x", vec![&own, &origin], &say),
-        ("POST state", vec![&own, &origin], &long),
-        ("GET state", vec![&own, &origin], "{\"by\": \"me\"}"),
-        ("POST undo", vec![&own], "{\"by\": \"me\"}"),
+    for (method, path, headers, body) in [
+        ("POST", "say", vec![own.as_str()], say.as_str()),
+        ("GET", "say", vec![&own, &origin], &say),
+        ("POST", "say", vec![&own, "origin: http://evil.example"], &say),
+        ("POST", "say", vec![&own, &origin, "sec-fetch-site: cross-site"], &say),
+        ("POST", "say", vec!["host: evil.example", &origin], &say),
+        ("POST", "say", vec![&own, &origin], "{}"),
+        ("POST", "say?x", vec![&own, &origin], &say),
+        ("POST", "state", vec![&own, &origin], &long),
+        ("GET", "state", vec![&own, &origin], "{\"by\": \"me\"}"),
+        ("POST", "undo", vec![&own], "{\"by\": \"me\"}"),
     ] {
-        let reply = desk.ask(line, &headers, body);
-        assert!(reply.starts_with(nothing), "{line} {headers:?}: {reply}");
+        let reply = desk.ask(method, path, &headers, body);
+        assert!(reply.starts_with(nothing), "{method} {path} {headers:?}: {reply}");
     }
     assert_eq!(place.status()["done"], 0);
-    let kept = desk.ask("POST say", &[&own, "sec-fetch-site: same-origin"], &say);
+    let kept = desk.ask("POST", "say", &[&own, "sec-fetch-site: same-origin"], &say);
     assert!(kept.starts_with("HTTP/1.1 200") && kept.contains("\"done\":1"), "{kept}");
     let head = kept.split("\r\n\r\n").next().expect("a head").to_lowercase();
     assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");

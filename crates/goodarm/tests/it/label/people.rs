@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
+use super::label_folder::LabelFolder;
 use super::page::{CARD, open, wait};
-use super::place::Place;
 use crate::report::browser::Browser;
 
-fn waiting(person: &str) -> Place {
-    let place = Place::new();
+fn waiting(person: &str) -> LabelFolder {
+    let place = LabelFolder::new();
     let job = "candidates = \"answers.jsonl\"\nbudget = 100\nunit = \"dollars\"\ndelta = 0.1\nseed = 1\n\
         [[verifiers]]\nname = \"expert\"\nkind = \"human\"\nprice = 2\nask = \"Is this sum right?\"\n";
     place.run(&format!("{job}{person}\n"), &["--again", "--no-wait", "--quiet"]);
@@ -22,14 +22,14 @@ fn cards_that_a_run_waits_for_come_first_and_the_run_goes_on_with_what_was_said(
     assert!(told.contains("Is this sum right?"), "{told}");
     assert!(told.contains("nothing that could be taken back"), "{told}");
     assert!(place.label(&["--status"]).contains("17 answers wait"), "three are answered");
-    let cards = place.path("cards.csv");
+    let cards = place.argument("cards.csv");
     place.label(&["--export", &cards]);
     let sheet = place.read("cards.csv");
     assert!(sheet.starts_with("place,id,key,asks,"), "{sheet}");
     // Nothing is fixed about their order: the first row is left out.
     let rows: Vec<String> = sheet.lines().skip(2).map(|row| format!("{row}right\n")).collect();
     let header = sheet.lines().next().expect("a header");
-    let file = place.write("filled.csv", &format!("{header}\n{}", rows.concat()));
+    let file = place.file("filled.csv", &format!("{header}\n{}", rows.concat()));
     let told = place.label(&["--import", &file, "--by", "bo"]);
     assert!(told.starts_with("16 labels taken\n"), "{told}");
     let again = place.label(&["--import", &file, "--by", "bo"]);
@@ -76,7 +76,7 @@ fn scores_and_answers_are_given_on_the_page_by_keys_alone() {
     let second = browser.text(CARD);
     browser.press("s", 83);
     wait(&mut browser, &format!("{CARD} !== {}", json!(second)));
-    desk.end();
+    desk.stop();
     let replies = place.read("run/replies.jsonl");
     assert!(replies.contains("{\"score\":0.25}") && replies.contains("\"skip\""), "{replies}");
 
@@ -98,7 +98,7 @@ fn scores_and_answers_are_given_on_the_page_by_keys_alone() {
     let control = json!({"type": "keyDown", "key": "Enter", "code": "Enter", "modifiers": 2, "windowsVirtualKeyCode": 13});
     browser.call("Input.dispatchKeyEvent", &control);
     wait(&mut browser, "document.querySelector('.nothing') !== null");
-    desk.end();
+    desk.stop();
     let replies = place.read("run/replies.jsonl");
     assert!(replies.contains("{\"answer\":\"It was r,\\n<i>Ann</i>.\"}"), "{replies}");
     place.run(job, &["--resume", "--no-wait", "--quiet"]);

@@ -2,13 +2,13 @@
 
 use std::net::TcpListener;
 
-use super::place::Place;
+use super::label_folder::LabelFolder;
 use crate::tool::{goodarm, message};
 
 #[test]
 fn options_that_do_not_fit_are_refused() {
-    let place = Place::new();
-    let file = place.write("labels.csv", "id,label\n");
+    let place = LabelFolder::new();
+    let file = place.file("labels.csv", "id,label\n");
     for (arguments, told) in [
         (&["--json"][..], "--status"),
         (&["--status", "--by", "anna"], "--by"),
@@ -40,14 +40,14 @@ fn options_that_do_not_fit_are_refused() {
 
 #[test]
 fn a_status_changes_nothing_and_needs_nobody_to_stop() {
-    let place = Place::new();
+    let place = LabelFolder::new();
     assert_eq!(place.label(&["--status"]), "nobody has labelled yet\n");
-    assert!(!place.exists("run/labels.jsonl"), "no order was drawn");
+    assert!(!place.join("run/labels.jsonl").exists(), "no order was drawn");
     let desk = place.page(&[]);
     assert_eq!(place.status()["done"], 0, "while the page is open");
     let busy = place.refusal(&["--terminal"]);
     assert!(busy.contains("in use by another process"), "{busy}");
-    desk.end();
+    desk.stop();
 }
 
 #[test]
@@ -57,15 +57,15 @@ fn a_folder_without_a_run_and_a_taken_port_are_told() {
     assert!(message(&missing).contains("holds no run"), "{}", message(&missing));
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
-    let place = Place::new();
+    let place = LabelFolder::new();
     let refusal = place.refusal(&["--port", &port]);
     assert!(refusal.contains(&format!("port {port}")) && refusal.contains("--port"), "{refusal}");
-    assert!(!place.exists("run/labels.jsonl"), "nothing has begun");
+    assert!(!place.join("run/labels.jsonl").exists(), "nothing has begun");
 }
 
 #[test]
 fn another_claim_begins_where_one_has_begun() {
-    let place = Place::new();
+    let place = LabelFolder::new();
     place.typed(&["--delta", "0.1"], "r\n");
     let refusal = place.refusal(&["--delta", "0.2", "--terminal"]);
     assert!(refusal.contains("delta 0.1") && refusal.contains("--another"), "{refusal}");

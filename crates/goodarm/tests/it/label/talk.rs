@@ -3,11 +3,11 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use super::place::{Place, hostile_place};
+use super::label_folder::{LabelFolder, hostile_folder};
 
 #[test]
 fn labels_are_typed_one_after_the_other() {
-    let place = Place::new();
+    let place = LabelFolder::new();
     let told = place.typed(&[], "r\nWRONG\n\nrihgt\ns\nu\nno\nq\n");
     let (before, after) = told.split_once("q quit, h help > ").expect("a prompt");
     assert!(before.contains("Is this answer right?") && before.contains("question:"), "{before}");
@@ -34,7 +34,7 @@ fn labels_are_typed_one_after_the_other() {
 /// The same order goes on where it was left, for each person.
 #[test]
 fn it_goes_on_where_it_was_left() {
-    let place = Place::new();
+    let place = LabelFolder::new();
     let first = place.typed(&[], "r\nr\n");
     let ids = |told: &str| -> Vec<String> {
         let lines = told.lines().filter_map(|line| line.strip_prefix("── ")?.strip_suffix(" ──"));
@@ -58,7 +58,7 @@ fn it_goes_on_where_it_was_left() {
 
 #[test]
 fn nothing_in_an_answer_does_anything_to_the_terminal() {
-    let place = hostile_place();
+    let place = hostile_folder();
     let told = place.typed(&[], &"m\nr\n".repeat(30));
     assert!(told.contains("\\u202e") && told.contains("\\u001b"), "what is hidden is shown");
     let is_harmless = |c: char| c == '\n' || c == '\t' || !c.is_control();
@@ -68,7 +68,7 @@ fn nothing_in_an_answer_does_anything_to_the_terminal() {
 
 #[test]
 fn what_was_said_before_a_kill_is_kept() {
-    let place = Place::new();
+    let place = LabelFolder::new();
     let mut child =
         place.command(&["--terminal"]).stdin(Stdio::piped()).spawn().expect("the tool starts");
     let mut input = child.stdin.take().expect("a pipe");

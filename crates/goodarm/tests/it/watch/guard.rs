@@ -4,12 +4,13 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use super::place::{Place, Watched};
+use super::watch_folder::WatchFolder;
+use crate::served_page::ServedPage;
 use crate::tool::{message, text};
 
 const NOTHING: &str = "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-fn ends_well(place: &Place, watched: Watched) {
+fn ends_well(place: &WatchFolder, watched: ServedPage) {
     place.go();
     let output = watched.end();
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
@@ -18,7 +19,7 @@ fn ends_well(place: &Place, watched: Watched) {
 
 #[test]
 fn strangers_get_nothing_and_no_hint() {
-    let place = Place::ordinary();
+    let place = WatchFolder::ordinary();
     let watched = place.watch(&[]);
     let (host, token) = (watched.host().to_owned(), watched.token().to_owned());
     let port = host.rsplit(':').next().expect("a port");
@@ -58,10 +59,10 @@ fn strangers_get_nothing_and_no_hint() {
 
 #[test]
 fn what_is_sent_tells_browsers_to_be_careful() {
-    let place = Place::ordinary();
+    let place = WatchFolder::ordinary();
     let watched = place.watch(&[]);
     for path in ["", "state?known=0"] {
-        let reply = watched.ask("GET", path, &[]);
+        let reply = watched.call("GET", path, &[]);
         let head = reply.split("\r\n\r\n").next().expect("a head").to_lowercase();
         for header in [
             "cache-control: no-store",
@@ -84,12 +85,12 @@ fn what_is_sent_tells_browsers_to_be_careful() {
 /// served all the same, and the run ends as it would alone.
 #[test]
 fn a_hostile_crowd_does_not_change_the_run() {
-    let alone = Place::ordinary();
+    let alone = WatchFolder::ordinary();
     alone.go();
     let output = alone.command(&["--quiet"]).output().expect("it runs");
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
 
-    let place = Place::ordinary();
+    let place = WatchFolder::ordinary();
     let watched = place.watch(&[]);
     let mut crowd = Vec::new();
     for _ in 0..100 {
@@ -98,15 +99,15 @@ fn a_hostile_crowd_does_not_change_the_run() {
         crowd.push(stream);
     }
     let long = format!("x: {}", "x".repeat(1 << 20));
-    assert!(!watched.ask("GET", "", &[&long]).contains("HTTP/1.1 200"), "too long a header");
+    assert!(!watched.call("GET", "", &[&long]).contains("HTTP/1.1 200"), "too long a header");
     let many: Vec<String> = (0..200).map(|index| format!("x-{index}: 1")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert!(!watched.ask("GET", "", &many).contains("HTTP/1.1 200"), "too many headers");
+    assert!(!watched.call("GET", "", &many).contains("HTTP/1.1 200"), "too many headers");
     for nonsense in [&b"\0\xff\xfe"[..], b"GET\r\n\r\n", b"\r\n\r\n\r\n", &[b'A'; 100_000]] {
         assert!(!watched.send(nonsense).contains("HTTP/1.1 200"));
     }
     let body = ["content-length: 1000000000", "sec-fetch-site: same-origin"];
-    assert!(watched.ask("POST", "state", &body).starts_with("HTTP/1.1 404"));
+    assert!(watched.call("POST", "state", &body).starts_with("HTTP/1.1 404"));
     assert_eq!(watched.state()["candidates"], 12, "our own page is served");
     for stream in &mut crowd {
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time");
@@ -119,19 +120,19 @@ fn a_hostile_crowd_does_not_change_the_run() {
         let [with, without] = [&place, &alone].map(|place| place.read(&format!("run/{file}")));
         assert_eq!(with, without, "{file}");
     }
-    assert_eq!(place.made_count(), alone.made_count());
+    assert_eq!(place.line_count("made"), alone.line_count("made"));
 }
 
 #[test]
 fn a_taken_port_is_told_before_anything_begins() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
-    let place = Place::ordinary();
+    let place = WatchFolder::ordinary();
     let output =
         place.command(&["--watch", "--watch-port", &port]).output().expect("the tool starts");
     assert_eq!(output.status.code(), Some(2));
     assert!(message(&output).contains(&format!("port {port}")), "{}", message(&output));
-    assert!(!place.path("run").exists(), "nothing has begun");
+    assert!(!place.join("run").exists(), "nothing has begun");
     let output = place.command(&["--watch-port", &port]).output().expect("the tool starts");
     assert_eq!(output.status.code(), Some(2), "a port of nothing");
 }

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::place::{PATIENCE, Place};
+use super::watch_folder::WatchFolder;
 use crate::report::browser::Browser;
 use crate::report::hostile;
 use crate::report::run::Question;
+use crate::served_page::PATIENCE;
 use crate::tool::message;
 
 fn wait(browser: &mut Browser, condition: &str) {
@@ -29,7 +30,7 @@ fn a_run_of_hostile_answers_is_shown_to_its_end_and_nothing_in_it_runs() {
         hostile::answers().into_iter().map(|answer| answer.object).collect();
     let hostile_count = answers.len();
     answers.push(json!({"id": "hold", "question": "When?", "answer": "at last"}));
-    let place = Place::new(&answers, hostile::NAMES[1], 8);
+    let place = WatchFolder::new(&answers, hostile::NAMES[1], 8);
     let watched = place.watch(&[]);
     let mut browser = Browser::start("watch");
     browser.navigate(&watched.address);
@@ -89,7 +90,7 @@ fn a_run_of_hostile_answers_is_shown_to_its_end_and_nothing_in_it_runs() {
 
 #[test]
 fn a_run_that_is_killed_is_told_to_be_gone() {
-    let place = Place::ordinary();
+    let place = WatchFolder::ordinary();
     let watched = place.watch(&[]);
     let mut browser = Browser::start("watch-gone");
     browser.navigate(&watched.address);
@@ -116,7 +117,7 @@ fn a_run_of_hostile_questions_is_shown_by_its_questions_and_nothing_in_it_runs()
     // Its question is only in the file of questions.
     let given = json!({"id": "given", "question_id": first, "answer": questions[0].solutions[0]});
     let maker = "<svg onload=document.title='owned'>\u{202e}maker";
-    let place = Place::asked(&questions, &[given], [hostile::NAMES[1], maker]);
+    let place = WatchFolder::asked(&questions, &[given], [hostile::NAMES[1], maker]);
     let watched = place.watch(&[]);
     let mut browser = Browser::start("watch-questions");
     browser.navigate(&watched.address);

@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use super::place::Place;
+use super::watch_folder::WatchFolder;
 use crate::tool::{message, text};
 
 #[test]
 fn a_paused_run_makes_no_calls_until_it_is_resumed() {
-    let place = Place::ordinary();
+    let place = WatchFolder::ordinary();
     place.go();
     let watched = place.watch(&[]);
     watched.state_when(|state| state["calls"].as_u64() > Some(5));
     watched.post("pause");
     let paused = watched.state_when(|state| state["phase"] == "paused" && state["out"] == 0);
     assert!(paused["calls"].as_u64() < Some(150), "{paused}");
-    let made_count = place.made_count();
+    let made_count = place.line_count("made");
     let mut seconds = paused["seconds"].as_f64();
     for _ in 0..3 {
         // The run has looked for something to do again.
@@ -22,26 +22,26 @@ fn a_paused_run_makes_no_calls_until_it_is_resumed() {
         assert_eq!((&state["phase"], &state["out"]), (&paused["phase"], &paused["out"]));
         seconds = state["seconds"].as_f64();
     }
-    assert_eq!(place.made_count(), made_count, "no new calls");
+    assert_eq!(place.line_count("made"), made_count, "no new calls");
     watched.post("resume");
     watched.state_when(|state| state["phase"] != "paused");
     let output = watched.end();
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
     assert!(text(&output).contains("9 of 12 answers certified"), "{}", text(&output));
-    assert!(place.made_count() > made_count);
+    assert!(place.line_count("made") > made_count);
 }
 
 /// Everything that the page shows survives a stop, and agrees with the summary.
 #[test]
 fn a_resumed_run_shows_what_was_before() {
-    let place = Place::ordinary();
+    let place = WatchFolder::ordinary();
     place.go_slowly();
     let watched = place.watch(&[]);
     watched.state_when(|state| state["certified"].as_u64() >= Some(2));
     watched.post("pause");
     watched.state_when(|state| state["phase"] == "paused" && state["out"] == 0);
     let before = watched.state();
-    std::fs::remove_file(place.path("go")).expect("it was there");
+    std::fs::remove_file(place.join("go")).expect("it was there");
     watched.interrupt();
     let output = watched.end();
     assert_eq!(output.status.code(), Some(130), "{}", message(&output));
@@ -70,7 +70,7 @@ fn an_answer_has_its_fields_and_calls_once_it_is_certified() {
     let answers: Vec<Value> = ["first", "second", "hold"]
         .map(|id| serde_json::json!({"id": id, "question": "why?", "answer": "because"}))
         .into();
-    let place = Place::new(&answers, "judge", 3);
+    let place = WatchFolder::new(&answers, "judge", 3);
     place.go();
     let watched = place.watch(&["--json"]);
     let state = watched.state_when(|state| state["certified"] == 2);

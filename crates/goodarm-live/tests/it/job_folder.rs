@@ -1,8 +1,8 @@
-//! A folder with a job in it, and what one does with a job.
+//! A folder with candidates and a job, and what tests do with it.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use goodarm_live::job::{Job, JobError, Overrides};
@@ -12,21 +12,26 @@ use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::folder::Folder;
 use goodarm_record::view::Overview;
-use tempfile::TempDir;
+use goodarm_testing::TestFolder;
 
-/// A folder of a job's own; gone when dropped.
-pub(crate) struct Place {
-    folder: TempDir,
+/// A folder for a job and its run.
+pub(crate) struct JobFolder(TestFolder);
+
+impl Deref for JobFolder {
+    type Target = TestFolder;
+
+    fn deref(&self) -> &TestFolder {
+        &self.0
+    }
 }
 
 /// Answers that pass a verifier half-way between these: good ones nine times of ten.
 pub(crate) const GOOD: f64 = 0.9;
 pub(crate) const BAD: f64 = 0.2;
 
-impl Place {
+impl JobFolder {
     /// `count` candidates, of which every third is bad.
     pub(crate) fn new(count: usize) -> Self {
-        let place = Self { folder: tempfile::tempdir().expect("a folder for the test") };
         let mut text = String::new();
         for index in 0..count {
             let answer = if is_good(index) { "right" } else { "wrong" };
@@ -35,20 +40,7 @@ impl Place {
                 r#"{{"id": "q{index}", "question": "Q{index}?", "answer": "{answer}"}}"#
             );
         }
-        place.write("answers.jsonl", &text);
-        place
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    pub(crate) fn write(&self, name: &str, text: &str) {
-        fs::write(self.path().join(name), text).expect("the folder takes files");
-    }
-
-    pub(crate) fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path().join(name)).expect(name)
+        Self(TestFolder::new(&[("answers.jsonl", &text)]))
     }
 
     /// A recording of `draws` outcomes for each of `count` candidates, by a fixed rule.
@@ -71,7 +63,7 @@ impl Place {
     }
 
     pub(crate) fn job(&self) -> Result<Job, JobError> {
-        Job::read(&self.path().join("job.toml"), &Overrides::default())
+        Job::read(&self.join("job.toml"), &Overrides::default())
     }
 
     pub(crate) fn good_job(&self) -> Arc<Job> {
@@ -97,7 +89,7 @@ impl Place {
     }
 
     pub(crate) fn output(&self) -> Folder {
-        Folder::new(&self.path().join("run"))
+        Folder::new(&self.join("run"))
     }
 
     pub(crate) fn journal(&self) -> PathBuf {
