@@ -1,4 +1,4 @@
-//! What was typed, and the help.
+//! The command line and its help.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub(crate) struct TraceArguments {
     pub(crate) problem: PathBuf,
 }
 
-/// How the work is done, which the result does not depend on, and what it may read.
+/// Recorded answers, and how the work is done.
 #[derive(Debug, Args)]
 pub(crate) struct WorkArguments {
     /// Recorded answers, for worlds that replay them; .gz is unpacked.
@@ -44,7 +44,7 @@ pub(crate) struct WorkArguments {
     /// Threads; all cores if not given. The result does not depend on it.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Say nothing but errors.
+    /// Print errors only.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -9,7 +9,7 @@ use clap::CommandFactory;
 use crate::cli::{LabCli, LabCommand};
 use crate::terminal::{self, CommandError, Exit, completions};
 
-/// Runs what was typed, and reports on standard error what went wrong.
+/// Runs a command and prints its error, if any, to standard error.
 pub(crate) fn run(cli: LabCli) -> Exit {
     let outcome = match cli.command {
         LabCommand::Completions(arguments) => completions::run(LabCli::command(), &arguments),

@@ -1,4 +1,4 @@
-//! An experiment file: TOML in, an experiment or a helpful error out.
+//! Reads an experiment file.
 
 use std::fs;
 use std::io::{self, Read};
@@ -9,59 +9,47 @@ use goodarm_files::toml_text::{TomlError, parse};
 use goodarm_sim::experiment::{Experiment, ExperimentError};
 use thiserror::Error;
 
-/// Why an experiment file cannot be run.
+/// An experiment file, or its file of recorded answers, that cannot be used.
+#[derive(Debug, Error)]
+#[error("{}: {error}", path.display())]
+pub struct ExperimentFileError {
+    path: PathBuf,
+    error: ExperimentFault,
+}
+
+/// Why an experiment cannot be read or run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum ExperimentFileError {
-    /// It, or the file of recorded answers, cannot be read.
-    #[error("{}: {error}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// It does not say what an experiment file says.
-    #[error("{}: {error}", path.display())]
-    Text {
-        /// The file.
-        path: PathBuf,
-        /// Where, and what was meant.
-        error: TomlError,
-    },
-    /// What it says cannot be run.
-    #[error("{}: {error}", path.display())]
-    Experiment {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: ExperimentError,
-    },
+pub enum ExperimentFault {
+    /// A file cannot be read.
+    #[error(transparent)]
+    File(#[from] io::Error),
+    /// Wrong TOML, or a wrong key or value.
+    #[error(transparent)]
+    Text(#[from] TomlError),
+    /// It cannot be run, perhaps because of the recorded answers.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
 }
 
 /// Reads and checks an experiment; `data` holds recorded answers for worlds that replay them.
 pub fn read(path: &Path, data: Option<&Path>) -> Result<Experiment, ExperimentFileError> {
-    let text = fs::read_to_string(path).map_err(|error| unreadable(path, error))?;
+    let in_file = |error| ExperimentFileError { path: path.to_owned(), error };
+    let text = fs::read_to_string(path).map_err(|error| in_file(error.into()))?;
     let data = data.map(read_data).transpose()?;
-    let spec =
-        parse(&text).map_err(|error| ExperimentFileError::Text { path: path.to_owned(), error })?;
-    Experiment::new(spec, data.as_deref())
-        .map_err(|error| ExperimentFileError::Experiment { path: path.to_owned(), error })
+    let spec = parse(&text).map_err(|error| in_file(error.into()))?;
+    Experiment::new(spec, data.as_deref()).map_err(|error| in_file(error.into()))
 }
 
-/// Recorded answers; compressed if the name says so.
+/// Recorded answers; unpacked if the name ends like that of a packed file.
 pub fn read_data(path: &Path) -> Result<String, ExperimentFileError> {
-    let read = || -> io::Result<String> {
-        let mut text = String::new();
-        let file = fs::File::open(path)?;
-        bounds::unpacked(path, file).read_to_string(&mut text)?;
-        Ok(text)
-    };
-    read().map_err(|error| unreadable(path, error))
-}
-
-fn unreadable(path: &Path, error: io::Error) -> ExperimentFileError {
-    ExperimentFileError::File { path: path.to_owned(), error }
+    let mut text = String::new();
+    let read = fs::File::open(path)
+        .and_then(|file| bounds::unpacked(path, file).read_to_string(&mut text));
+    match read {
+        Ok(_) => Ok(text),
+        Err(error) => Err(ExperimentFileError { path: path.to_owned(), error: error.into() }),
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Figure name → the experiments it needs and how their summaries become panels.
+//! All figures: the experiments of each, and the function that draws it from their summaries.
 
 mod beyond;
 mod page;
@@ -20,35 +20,35 @@ pub use reproduce::{ReproduceError, ReproduceOrder, Reproduction};
 use run::write_figure;
 pub use run::{ExperimentRun, FigureError, FigureSection};
 
-/// Which recorded answers an experiment replays.
+/// The recorded answers that an experiment replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataSource {
-    /// None.
-    Nothing,
-    /// Those of `--data`.
-    Given,
-    /// These.
+    /// It replays none.
+    NotNeeded,
+    /// The file of `--data`.
+    Argument,
+    /// A text in this program.
     BuiltIn(&'static str),
 }
 
-/// One entry of `goodarm-lab reproduce`.
+/// One figure of `goodarm-lab reproduce`.
 pub struct FigureSpec {
-    /// What is typed.
+    /// Its argument on the command line.
     pub name: &'static str,
-    /// What it is.
+    /// Its title on the page.
     pub title: &'static str,
     /// Name and text of each experiment.
     pub experiments: &'static [(&'static str, &'static str)],
-    /// Which recorded answers it needs.
-    pub recorded: DataSource,
-    /// Panels, and what is to be said of them.
+    /// The recorded answers that it replays.
+    pub data: DataSource,
+    /// Draws it.
     pub draw: fn(&[ExperimentRun]) -> DrawnFigure,
 }
 
-/// A figure and its findings, computed from the same trials.
+/// A figure, and sentences computed from the same trials.
 #[derive(Default)]
 pub struct DrawnFigure {
-    /// What is drawn.
+    /// The panels.
     pub figure: Figure,
     /// A sentence each.
     pub findings: Vec<String>,
@@ -60,19 +60,19 @@ impl From<Figure> for DrawnFigure {
     }
 }
 
-/// An entry, of the experiment that has its name unless others are listed.
-macro_rules! entry {
+/// A figure. Its only experiment has its name, unless experiments are listed.
+macro_rules! figure {
     ($name:literal, $title:literal, $draw:path) => {
-        entry!($name, $title, $draw, DataSource::Nothing, [$name])
+        figure!($name, $title, $draw, DataSource::NotNeeded, [$name])
     };
-    ($name:literal, $title:literal, $draw:path, $recorded:expr, [$($experiment:literal),+]) => {
+    ($name:literal, $title:literal, $draw:path, $data:expr, [$($experiment:literal),+]) => {
         FigureSpec {
             name: $name,
             title: $title,
             experiments: &[
                 $(($experiment, include_str!(concat!("../../../experiments/", $experiment, ".toml")))),+
             ],
-            recorded: $recorded,
+            data: $data,
             draw: $draw,
         }
     };
@@ -81,83 +81,83 @@ macro_rules! entry {
 const CAPITALS: DataSource =
     DataSource::BuiltIn(include_str!("../../../examples/capitals/pools.jsonl"));
 
-/// Every figure: the paper's first, then those beyond it.
-pub const ENTRIES: [FigureSpec; 19] = [
-    entry!(
+/// Every figure: those of the paper first.
+pub const FIGURES: [FigureSpec; 19] = [
+    figure!(
         "synthetic",
         "The paper's synthetic experiments",
         paper::synthetic,
-        DataSource::Nothing,
+        DataSource::NotNeeded,
         ["synthetic-coverage", "synthetic-difficulty"]
     ),
-    entry!("allocation", "The paper's final budget allocation", paper::allocation),
-    entry!("interaction", "The paper's cost–difficulty interaction", paper::interaction),
-    entry!(
+    figure!("allocation", "The paper's final budget allocation", paper::allocation),
+    figure!("interaction", "The paper's cost–difficulty interaction", paper::interaction),
+    figure!(
         "gsm8k",
         "The paper's GSM8K experiments, on recorded answers",
         paper::gsm8k,
-        DataSource::Given,
+        DataSource::Argument,
         ["gsm8k"]
     ),
-    entry!(
+    figure!(
         "capitals",
         "The same experiment on recorded answers of a small model: capitals, not GSM8K",
         paper::gsm8k,
         CAPITALS,
         ["capitals"]
     ),
-    entry!(
+    figure!(
         "constant",
         "Why the printed rule is round-robin, and what smaller constants change",
         beyond::constant
     ),
-    entry!("ablation", "Certificates and allocation apart", beyond::ablation),
-    entry!("delta", "Towards the theorems", beyond::delta),
-    entry!("error-rates", "Promised and realised error rates", beyond::error_rates),
-    entry!("concurrency", "What concurrency costs", beyond::concurrency),
-    entry!("held-out", "Instances that nothing was tuned on", beyond::held_out),
-    entry!("discovery", "Thousands of answers, few of them good", beyond::discovery),
-    entry!("instances", "Named instances around T* log(1/δ)", beyond::instances),
-    entry!(
+    figure!("ablation", "Certificates and allocation apart", beyond::ablation),
+    figure!("delta", "Towards the theorems", beyond::delta),
+    figure!("error-rates", "Promised and realised error rates", beyond::error_rates),
+    figure!("concurrency", "What concurrency costs", beyond::concurrency),
+    figure!("held-out", "Instances that nothing was tuned on", beyond::held_out),
+    figure!("discovery", "Thousands of answers, few of them good", beyond::discovery),
+    figure!("instances", "Named instances around T* log(1/δ)", beyond::instances),
+    figure!(
         "questions",
         "Questions whose answers are made on demand",
         questions::questions,
-        DataSource::Nothing,
+        DataSource::NotNeeded,
         ["questions-invented"]
     ),
-    entry!(
+    figure!(
         "questions-gsm8k",
         "GSM8K questions, answered and certified",
         questions::questions,
-        DataSource::Given,
+        DataSource::Argument,
         ["questions-gsm8k", "questions-gsm8k-votes"]
     ),
-    entry!(
+    figure!(
         "questions-capitals",
         "Questions about capitals, answered and certified",
         questions::questions,
         CAPITALS,
         ["questions-capitals", "questions-capitals-votes"]
     ),
-    entry!("shared-calls", "One call, several scores", questions::shared_calls),
-    entry!(
+    figure!("shared-calls", "One call, several scores", questions::shared_calls),
+    figure!(
         "implied-majority",
         "A majority that single draws imply",
         questions::costs_of_certificates,
-        DataSource::Given,
+        DataSource::Argument,
         ["implied-majority"]
     ),
-    entry!(
+    figure!(
         "truth",
         "How many of the certified answers are right",
         truth::truth,
-        DataSource::Nothing,
+        DataSource::NotNeeded,
         ["truth", "truth-labels", "truth-boundary", "truth-twins"]
     ),
 ];
 
 impl ExperimentRun {
-    /// Writes trials, summaries and an overview.
+    /// Writes trials, summaries and an overview figure.
     pub fn write(&self, folder: &Path) -> Result<(), FigureError> {
         self.write_trials(folder, "trials")?;
         self.write_summaries(&folder.join("summary.json"))?;
@@ -206,7 +206,7 @@ impl ExperimentRun {
         cells.filter(|(cell, _)| is_wanted(cell)).flat_map(|(_, trials)| trials).flatten().collect()
     }
 
-    /// Whether two methods certified the same arms at the same cost in every trial.
+    /// Whether two methods made the same calls and certified the same arms at the same cost in every trial.
     fn same_trajectory(&self, one: &str, other: &str) -> bool {
         let methods = &self.experiment.spec.methods;
         let [one, other] =
@@ -217,7 +217,7 @@ impl ExperimentRun {
         one.len() == other.len() && one.iter().zip(&other).all(is_same)
     }
 
-    /// How often the targeted branch was taken, over all trials of a method.
+    /// The largest share of calls in the targeted branch, over all cells of a method.
     fn targeted(&self, method: &str) -> f64 {
         let cells = self.summaries.iter().filter(|cell| cell.method == method);
         let shares = cells.map(|cell| {
@@ -236,12 +236,12 @@ const fn bar(value: Estimate) -> Bar {
     Bar { value: value.mean, error: Some(value.error) }
 }
 
-/// A number of answers or calls as a real number.
+/// A count as a number to calculate with.
 fn real(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// The same method looks the same in every figure; a longer name begins with a shorter one's.
+/// A method has the same look in every figure. The first prefix of its name in the list decides.
 fn look_of(method: &str) -> Look {
     const LOOKS: [(&str, usize); 34] = [
         ("one by one", 12),
@@ -301,8 +301,8 @@ mod tests {
 
     #[test]
     fn every_experiment_can_be_run_and_drawn() {
-        for entry in ENTRIES.iter().filter(|entry| entry.recorded == DataSource::Nothing) {
-            let runs: Vec<ExperimentRun> = entry
+        for figure in FIGURES.iter().filter(|figure| figure.data == DataSource::NotNeeded) {
+            let runs: Vec<ExperimentRun> = figure
                 .experiments
                 .iter()
                 .map(|(name, text)| {
@@ -310,7 +310,7 @@ mod tests {
                     spec.repetitions = 1;
                     let experiment = Experiment::new(spec, None);
                     let experiment = experiment.unwrap_or_else(|error| panic!("{name}: {error}"));
-                    // No trials: figures must stand an interrupted run.
+                    // No trials: an interrupted run must be drawn as well.
                     ExperimentRun {
                         trials: vec![None; experiment.trial_count()],
                         experiment,
@@ -318,8 +318,8 @@ mod tests {
                     }
                 })
                 .collect();
-            let drawn = (entry.draw)(&runs);
-            assert!(goodarm_plot::svg(&drawn.figure).starts_with("<svg"), "{}", entry.name);
+            let drawn = (figure.draw)(&runs);
+            assert!(goodarm_plot::svg(&drawn.figure).starts_with("<svg"), "{}", figure.name);
         }
     }
 
@@ -328,7 +328,7 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
         for file in std::fs::read_dir(folder).unwrap() {
             let name = file.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned();
-            let known = ENTRIES.iter().flat_map(|entry| entry.experiments);
+            let known = FIGURES.iter().flat_map(|figure| figure.experiments);
             assert!(known.clone().any(|(known, _)| *known == name), "{name}");
         }
     }

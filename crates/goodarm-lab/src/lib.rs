@@ -1,8 +1,7 @@
-//! The laboratory: experiments on invented verifiers and recorded answers, and the figures of the paper.
+//! The laboratory: experiments on simulated verifiers and recorded answers, and the figures of the paper.
 //!
 //! [`experiment_file`] reads an experiment, [`figures`] turns its trials into figures and a page,
-//! [`trials`] into tables, and [`png`] makes pictures of figures. The program `goodarm-lab` prints
-//! and exits; nothing here does.
+//! [`trials`] into tables, and [`png`] converts figures. Only the program `goodarm-lab` prints and exits.
 
 pub mod experiment_file;
 pub mod figures;

@@ -17,7 +17,7 @@ pub enum PngError {
         /// The width asked for.
         pixel_width: u32,
     },
-    /// The SVG could not be read back; a mistake in ours.
+    /// The SVG could not be read back: a bug.
     #[error("the figure could not be read back as SVG")]
     Svg(#[from] usvg::Error),
     /// The pixels could not be written.
@@ -44,7 +44,7 @@ pub fn png(figure: &Figure, pixel_width: u32) -> Result<Vec<u8>, PngError> {
         .and_then(|(height, scale)| Some((Pixmap::new(pixel_width, height)?, scale)))
         .ok_or(PngError::Size { pixel_width })?;
     let mut pixels = pixels;
-    // The last row of pixels may reach beyond the paper by a part of a pixel.
+    // The last row of pixels may exceed the figure by a part of a pixel.
     pixels.fill(Color::WHITE);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
     pixels.encode_png().map_err(|error| PngError::Encoding(Box::new(error)))
@@ -74,5 +74,5 @@ static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// The typeface whose widths figures are laid out by.
+/// The typeface whose widths the layout of figures uses.
 const FAMILY: &str = "Noto Sans";

@@ -1,10 +1,9 @@
-//! A problem file: JSON in, a problem with its policy and scores out, or what is wrong and where.
+//! Reads a problem file: a problem in JSON, with its policy and scores.
 
 mod observations;
 mod verifiers;
 
 use goodarm_core::policy::{self, Parameters, Policy, PolicyError};
-use goodarm_core::problem::{ARMS_MAX, ATTRIBUTES_MAX, PRIOR_WEIGHT_MAX, SCORE_ABS_MAX, SIGMA_MIN};
 use goodarm_core::{Guarantee, Options, Problem, ProblemSpec, SpecError};
 use goodarm_files::GuaranteeName;
 use goodarm_files::json_text::{self, JsonError};
@@ -14,7 +13,7 @@ use thiserror::Error;
 pub(crate) use crate::problem_file::observations::Observations;
 use crate::problem_file::verifiers::VerifierFile;
 
-/// Everything that a trace needs.
+/// The content of a problem file, checked.
 pub(crate) struct ProblemFile {
     pub(crate) problem: Problem,
     pub(crate) policy: Box<dyn Policy + Send>,
@@ -26,39 +25,31 @@ pub(crate) struct ProblemFile {
 /// What is wrong with a file.
 #[derive(Debug, Error)]
 pub(crate) enum ProblemFileError {
-    /// It is not JSON, or not the keys and values of a problem.
+    /// It is not JSON, or has a wrong key or type.
     #[error(transparent)]
-    Json(JsonError),
-    /// Its values do not fit each other, or are out of range.
-    #[error(transparent)]
-    Field(FieldError),
+    Json(#[from] JsonError),
+    /// A value is out of range, or does not fit the others.
+    #[error("{path}: {fault}")]
+    Field { path: String, fault: String },
 }
 
-/// A value that cannot be what its field needs.
-#[derive(Debug, Error, PartialEq, Eq)]
-#[error("{path}: {fault}")]
-pub(crate) struct FieldError {
-    path: String,
-    fault: String,
-}
-
-impl FieldError {
-    pub(crate) fn new(path: impl Into<String>, fault: impl Into<String>) -> Self {
-        Self { path: path.into(), fault: fault.into() }
+impl ProblemFileError {
+    pub(crate) fn field(path: impl Into<String>, fault: impl Into<String>) -> Self {
+        Self::Field { path: path.into(), fault: fault.into() }
     }
 }
 
-/// `what` is for example "a list for each arm".
+/// Checks the length of a list; `what` is for example "a list for each arm".
 pub(crate) fn check_count(
     path: &str,
     found: usize,
     wanted: usize,
     what: &str,
-) -> Result<(), FieldError> {
+) -> Result<(), ProblemFileError> {
     if found == wanted {
         return Ok(());
     }
-    Err(FieldError::new(path, format!("expected {what}, which is {wanted}, found {found}")))
+    Err(ProblemFileError::field(path, format!("expected {what}, which is {wanted}, found {found}")))
 }
 
 /// The keys as they are written.
@@ -102,13 +93,12 @@ impl<'de> Deserialize<'de> for PolicyName {
 
 impl ProblemFile {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ProblemFileError> {
-        let keys: Keys = json_text::parse(bytes).map_err(ProblemFileError::Json)?;
-        keys.checked().map_err(ProblemFileError::Field)
+        json_text::parse::<Keys>(bytes)?.checked()
     }
 }
 
 impl Keys {
-    fn checked(mut self) -> Result<ProblemFile, FieldError> {
+    fn checked(mut self) -> Result<ProblemFile, ProblemFileError> {
         let guarantee = self.guarantee();
         let spec = ProblemSpec {
             arms: self.arms,
@@ -134,11 +124,11 @@ impl Keys {
         }
     }
 
-    fn policy(self, problem: &Problem) -> Result<Box<dyn Policy + Send>, FieldError> {
+    fn policy(self, problem: &Problem) -> Result<Box<dyn Policy + Send>, ProblemFileError> {
         let name = self.policy.0;
         let only_for = |key: &str, takers: &[&str]| {
             let fault = || format!("only for {}, but the policy is {name}", takers.join(", "));
-            if takers.contains(&name) { Ok(()) } else { Err(FieldError::new(key, fault())) }
+            if takers.contains(&name) { Ok(()) } else { Err(ProblemFileError::field(key, fault())) }
         };
         if self.allocation_constant.is_some() {
             only_for("allocation_constant", &["bma-gai", "cb-gai"])?;
@@ -146,8 +136,7 @@ impl Keys {
         if self.unresolved_only {
             only_for("unresolved_only", &["bma-gai", "cb-gai", "uniform", "round-robin"])?;
         }
-        // Any policy's file may state them, so that one file serves to compare policies with the
-        // oracle.
+        // Allowed with any policy, so that one file can compare policies with the oracle.
         if let Some(means) = &self.means {
             check_count("means", means.len(), problem.arm_count(), "a row for each arm")?;
             for (arm, row) in means.iter().enumerate() {
@@ -167,63 +156,37 @@ impl Keys {
                 PolicyError::MeansMissing => "means",
                 _ => "policy",
             };
-            FieldError::new(path, error.to_string())
+            ProblemFileError::field(path, error.to_string())
         })
     }
 }
 
-/// The core speaks of attributes and their prices; the file has its own names for them.
-fn in_file_terms(error: &SpecError) -> FieldError {
-    let not_inside = |value: f64| format!("{value} is not strictly between 0 and 1");
-    let each = |key: &str, index: usize, fault: String| {
-        FieldError::new(format!("verifiers[{index}].{key}"), fault)
-    };
-    match error {
-        SpecError::Arms(arms) => {
-            FieldError::new("arms", format!("{arms} is not between 1 and {ARMS_MAX}"))
+/// The same error with the path of the value in the file, instead of the core's name for it.
+fn in_file_terms(error: &SpecError) -> ProblemFileError {
+    let each = |key: &str, index: usize| format!("verifiers[{index}].{key}");
+    let text = error.to_string();
+    let path = match *error {
+        SpecError::Arms(_) => "arms".to_owned(),
+        SpecError::Attributes(_) => "verifiers".to_owned(),
+        SpecError::NameTaken { attribute, .. } => each("name", attribute),
+        SpecError::Price { attribute, .. } | SpecError::PriceZero { attribute } => {
+            each("price", attribute)
         }
-        SpecError::Attributes(count) => {
-            let fault = format!("expected 1 to {ATTRIBUTES_MAX} attributes, found {count}");
-            FieldError::new("verifiers", fault)
-        }
-        SpecError::NameTaken { attribute, name } => {
-            each("name", *attribute, format!("{name:?} is taken by an earlier attribute"))
-        }
-        SpecError::Price { attribute, reason } => each("price", *attribute, reason.to_string()),
-        SpecError::PriceZero { attribute } => {
-            each("price", *attribute, "a price must be more than 0".into())
-        }
-        SpecError::Threshold { attribute, value, lowest, highest } => {
-            let fault = format!("{value} is not strictly between {lowest} and {highest}");
-            each("threshold", *attribute, fault)
-        }
-        SpecError::Range { attribute, lowest, highest } => {
-            let fault = format!("{highest} is not above {lowest}, or a number is too large");
-            each("scores.bounded.range", *attribute, fault)
-        }
-        SpecError::Sigma { attribute, value } => {
-            let fault = format!("{value} is not between {SIGMA_MIN:e} and {SCORE_ABS_MAX:e}");
-            each("scores.sub-gaussian.sigma", *attribute, fault)
-        }
-        SpecError::Lowest { attribute, value } => {
-            let fault = format!("{value} is not from -{SCORE_ABS_MAX:e} to below the threshold");
-            each("scores.sub-gaussian.lowest", *attribute, fault)
-        }
-        SpecError::Delta(value) => FieldError::new("delta", not_inside(*value)),
-        SpecError::Budget(reason) => FieldError::new("budget", reason.to_string()),
-        SpecError::BudgetZero => FieldError::new("budget", "a budget must be more than 0"),
-        SpecError::WeightCount { given, arms } => {
-            let fault = format!("expected a weight for each arm, which is {arms}, found {given}");
-            FieldError::new("prior_weights", fault)
-        }
-        SpecError::Weight { arm, value } => {
-            let fault =
-                format!("{value} is not between 1/{PRIOR_WEIGHT_MAX:e} and {PRIOR_WEIGHT_MAX:e}");
-            FieldError::new(format!("prior_weights[{arm}]"), fault)
-        }
+        SpecError::Threshold { attribute, .. } => each("threshold", attribute),
+        SpecError::Range { attribute, .. } => each("scores.bounded.range", attribute),
+        SpecError::Sigma { attribute, .. } => each("scores.sub-gaussian.sigma", attribute),
+        SpecError::Lowest { attribute, .. } => each("scores.sub-gaussian.lowest", attribute),
+        SpecError::Delta(_) => "delta".to_owned(),
+        SpecError::Budget(_) | SpecError::BudgetZero => "budget".to_owned(),
+        SpecError::WeightCount { .. } => "prior_weights".to_owned(),
+        SpecError::Weight { arm, .. } => format!("prior_weights[{arm}]"),
         SpecError::WeightsUnused(_) => {
-            FieldError::new("prior_weights", "only with the guarantees holm and union")
+            let fault = "only with the guarantees holm and union";
+            return ProblemFileError::field("prior_weights", fault);
         }
-        _ => FieldError::new("the problem", error.to_string()),
-    }
+        _ => return ProblemFileError::field("the problem", text),
+    };
+    // The core's message is "name: fault".
+    let fault = text.split_once(": ").map_or(&*text, |(_, fault)| fault);
+    ProblemFileError::field(path, fault)
 }

@@ -1,4 +1,4 @@
-//! Raw trials as a table, one row for each.
+//! Raw trials as a table.
 
 use goodarm_data::table::{Table, TableColumn};
 use goodarm_sim::experiment::Experiment;
@@ -82,7 +82,7 @@ fn spending(trial: &Trial, kinds: &[String]) -> String {
     parts.join(";")
 }
 
-/// After how many labels each claim was made in each order; 0 if it was not.
+/// The number of labels until each claim in each order; 0 if it was not made.
 fn claims(trial: &Trial) -> String {
     let counts = |one: &LabelResult| -> String {
         let counts = one.claimed_after.iter().map(|after| after.unwrap_or(0).to_string());

@@ -1,21 +1,19 @@
-//! Areas that differ without colour: pale, with hatching in the full colour.
+//! Areas that differ even without colour: pale, with hatching in the full colour.
 
 use crate::canvas::{Canvas, Stroke};
 use crate::geometry::{Rect, Spot, spot};
 use crate::look::{Hatch, Style};
 
-/// A box in a method's look.
+/// A box in the style of a method.
 pub(crate) fn draw(canvas: &mut Canvas, area: Rect, style: Style) {
-    canvas.rect(area, Some(fill(style)), None);
+    let is_full = style.hatch == Hatch::Full;
+    let fill = if is_full { style.colour } else { style.colour.paler(PALER_PERCENT) };
+    canvas.rect(area, Some(fill), None);
     let stroke = Stroke::solid(style.colour, 1.1);
     for (from, to) in hatching(area, style.hatch) {
         canvas.line(from, to, stroke);
     }
     canvas.rect(area, None, Some(stroke));
-}
-
-fn fill(style: Style) -> crate::look::Colour {
-    if style.hatch == Hatch::Full { style.colour } else { style.colour.paler(PALER_PERCENT) }
 }
 
 fn hatching(area: Rect, hatch: Hatch) -> Vec<(Spot, Spot)> {

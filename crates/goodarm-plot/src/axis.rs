@@ -1,24 +1,24 @@
-//! From values to distances: what an axis covers and where a value lies on it.
+//! From values to distances: the range of an axis and the position of a value on it.
 
 use crate::figure::{Axis, Scale};
 
-/// What an axis covers, in the numbers its scale works with: values, or their logarithms.
+/// The range of an axis, in the numbers of its scale: values, or their logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct AxisSpan {
     pub(crate) scale: Scale,
     /// Left or bottom.
     pub(crate) start: f64,
-    /// Right or top; below `start` on an axis that is turned around.
+    /// Right or top; less than `start` on a reversed axis.
     pub(crate) end: f64,
 }
 
 impl AxisSpan {
-    /// 0 at the start, 1 at the end, less or more outside; `None` if the axis cannot show the value.
+    /// 0 at the start, 1 at the end, less or more outside. `None` if the axis cannot show the value.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         transformed(self.scale, value).map(|number| self.fraction(number))
     }
 
-    /// The same for a number that is already in the axis's scale.
+    /// The same for a number in the scale of the axis.
     pub(crate) fn fraction(&self, number: f64) -> f64 {
         (number - self.start) / (self.end - self.start)
     }
@@ -32,8 +32,8 @@ impl AxisSpan {
     }
 }
 
-/// The range asked for, or what these values need with a margin on both sides (a part of their
-/// spread). `None` if no value can be shown.
+/// The range that the axis asks for, or the range of these values with a margin on both sides, a part of their
+/// spread. `None` if no value can be shown.
 pub(crate) fn fit(axis: &Axis, values: &[f64], margin: f64) -> Option<AxisSpan> {
     let scale = axis.scale;
     let numbers: Vec<f64> = values.iter().filter_map(|&value| transformed(scale, value)).collect();
@@ -46,13 +46,27 @@ pub(crate) fn fit(axis: &Axis, values: &[f64], margin: f64) -> Option<AxisSpan> 
     Some(AxisSpan { scale, start, end })
 }
 
-/// What the scale works with; `None` for values an axis cannot show.
+/// The value in the numbers of the scale. `None` if an axis cannot show it.
 pub(crate) fn transformed(scale: Scale, value: f64) -> Option<f64> {
     match scale {
         Scale::Linear if value.abs() <= VALUE_MAX => Some(value),
         Scale::Log10 if value > 0.0 && value <= VALUE_MAX => Some(libm::log10(value)),
         _ => None,
     }
+}
+
+/// Where an axis must reach to show values (value, error) and their errors. Errors do not stretch it below zero
+/// if no value is negative.
+pub(crate) fn ends(values: &[(f64, f64)]) -> Vec<f64> {
+    let is_positive = values.iter().all(|(value, _)| *value >= 0.0);
+    let floor = if is_positive { 0.0 } else { f64::NEG_INFINITY };
+    let ends = |&(value, error): &(f64, f64)| [(value - error).max(floor), value, value + error];
+    values.iter().flat_map(ends).collect()
+}
+
+/// The size of an error; 0 if there is none, or if it cannot be shown.
+pub(crate) fn error_size(error: Option<f64>) -> f64 {
+    error.filter(|error| error.is_finite()).unwrap_or(0.0).abs()
 }
 
 fn asked_range(axis: &Axis) -> Option<(f64, f64)> {
@@ -69,7 +83,7 @@ fn around_values(low: f64, high: f64, margin: f64) -> (f64, f64) {
             _ => (0.0, 1.0),
         };
     }
-    // A zero that is near belongs to the picture: without it differences look larger than they are.
+    // A zero that is near is shown: without it differences look larger than they are.
     let low = if low > 0.0 && low < ZERO_IS_NEAR * high { 0.0 } else { low };
     let high = if high < 0.0 && high > ZERO_IS_NEAR * low { 0.0 } else { high };
     let room = margin * (high - low);
@@ -88,11 +102,11 @@ fn is_point(a: f64, b: f64) -> bool {
     (a - b).abs() <= f64::max(SPREAD_MIN, SPREAD_PART_MIN * f64::max(a.abs(), b.abs()))
 }
 
-/// Sums and differences of such values are finite.
+/// Sums and differences of values up to this are finite.
 const VALUE_MAX: f64 = 1e300;
-/// Quotients by such a spread are finite.
+/// Quotients by a spread of at least this are finite.
 const SPREAD_MIN: f64 = 1e-290;
-/// Ticks closer than this part of their value would print alike.
+/// Ticks closer than this part of their value would be printed with the same digits.
 const SPREAD_PART_MIN: f64 = 1e-9;
 const DECADES_MIN: f64 = 1e-3;
 const ZERO_IS_NEAR: f64 = 0.4;

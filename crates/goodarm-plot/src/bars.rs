@@ -1,8 +1,9 @@
 //! Groups of bars, each with its value and its whisker.
 
 use crate::area;
-use crate::axis::{self, AxisSpan};
+use crate::axis::{self, AxisSpan, error_size};
 use crate::canvas::{Anchor, Canvas, Stroke, TextStyle};
+use crate::chart::Chart;
 use crate::figure::{Bar, BarChart, Scale};
 use crate::frame::{self, ASCENT, AXIS, GAP, Ruler};
 use crate::geometry::{Rect, count, spot};
@@ -15,9 +16,9 @@ use crate::sheet::{AXIS_LABEL, Sheet, TICK_LABEL, VALUE};
 pub(crate) struct Bars<'a> {
     chart: &'a BarChart,
     y: Ruler,
-    /// Above and below the area, for values that a fixed range pushes out of it.
+    /// Above and below the plot, for values that a fixed range pushes out of it.
     overhang: (f64, f64),
-    /// Of each series, of each of its bars.
+    /// Per series and bar.
     values: Vec<Vec<String>>,
 }
 
@@ -26,20 +27,13 @@ impl<'a> Bars<'a> {
     pub(crate) fn plan(chart: &'a BarChart, sheet: Sheet) -> Option<Self> {
         let bars = || chart.series.iter().flat_map(|series| &series.bars);
         let shown = || bars().filter(|bar| axis::transformed(chart.y.scale, bar.value).is_some());
-        // Errors must not stretch the axis below zero if no value is negative.
-        let floor = if shown().all(|bar| bar.value >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
-        let ends: Vec<f64> = shown()
-            .flat_map(|bar| {
-                let error = error_of(bar);
-                [(bar.value - error).max(floor), bar.value, bar.value + error]
-            })
-            .collect();
+        let ends: Vec<_> = shown().map(|bar| (bar.value, error_size(bar.error))).collect();
         let values = value_labels(chart);
-        // Space for values above bars that reach the top: at worst they are written upwards.
+        // Space for values above bars that reach the top; at worst they are written upwards.
         let widest = values.iter().flatten().map(|value| VALUE.width(value)).fold(0.0, f64::max);
         let headroom = widest.max(VALUE.line_height()) + 3.0 * VALUE_GAP;
         let is_fixed = chart.y.range.is_some();
-        let mut span = axis::fit(&chart.y, &ends, 0.0)?;
+        let mut span = axis::fit(&chart.y, &axis::ends(&ends), 0.0)?;
         if !is_fixed {
             span = with_room(span, headroom / sheet.plot_height);
         }
@@ -53,19 +47,6 @@ impl<'a> Bars<'a> {
         Some(plan)
     }
 
-    pub(crate) fn left_room(&self) -> f64 {
-        self.y.left_room()
-    }
-
-    pub(crate) const fn top_room(&self) -> f64 {
-        self.overhang.0
-    }
-
-    pub(crate) fn bottom_room(&self, width: f64) -> f64 {
-        let label = AXIS_LABEL.wrap(&self.chart.x_label, width, LABEL_LINES_MAX).len();
-        self.overhang.1 + self.group_names_height(width) + frame::label_room(label)
-    }
-
     fn group_names_height(&self, width: f64) -> f64 {
         let groups = self.group_names(width);
         let lines = groups.iter().map(Vec::len).max().unwrap_or(0);
@@ -77,13 +58,74 @@ impl<'a> Bars<'a> {
         self.chart.groups.iter().map(|name| TICK_LABEL.wrap(name, each, GROUP_LINES_MAX)).collect()
     }
 
-    /// Groups without a name are shown too.
+    /// Includes groups without a name.
     fn group_count(&self) -> usize {
         let bars = self.chart.series.iter().map(|series| series.bars.len()).max().unwrap_or(0);
         bars.max(self.chart.groups.len()).max(1)
     }
 
-    pub(crate) fn draw(&self, canvas: &mut Canvas, plot: Rect) {
+    /// Where bars begin, as a part of the height: at zero, or at the end of the axis that is nearest to it.
+    fn base(&self) -> f64 {
+        let zero = match self.y.span.scale {
+            Scale::Linear => 0.0,
+            Scale::Log10 => f64::NEG_INFINITY,
+        };
+        self.y.span.fraction(zero.clamp(self.y.span.low(), self.y.span.high()))
+    }
+
+    /// Whether the bar ends below its base.
+    fn hangs(&self, bar: &Bar) -> bool {
+        self.y.span.place(bar.value).is_some_and(|end| end.clamp(0.0, 1.0) < self.base())
+    }
+
+    /// `None` if the bar cannot be shown.
+    fn column(&self, bar: &Bar, x: f64, width: f64, plot: Rect) -> Option<Column> {
+        let y_of = |value| plot.y_at(self.y.span.place(value).unwrap_or(0.0).clamp(0.0, 1.0));
+        self.y.span.place(bar.value)?;
+        let (base, end) = (plot.y_at(self.base()), y_of(bar.value));
+        let half = width / 2.0 - BAR_GAP / 2.0;
+        let area =
+            Rect { left: x - half, right: x + half, top: base.min(end), bottom: base.max(end) };
+        let error = error_size(bar.error);
+        let whisker = (error > 0.0).then(|| (y_of(bar.value + error), y_of(bar.value - error)));
+        let hangs = self.hangs(bar);
+        let (high, low) = whisker.unwrap_or((end, end));
+        let outermost = if hangs { low.max(high) } else { low.min(high) };
+        Some(Column { area, whisker, hangs, outermost })
+    }
+
+    fn draw_group_names(&self, canvas: &mut Canvas, plot: Rect, group_width: f64) {
+        let style = TextStyle::new(TICK_LABEL, Anchor::Middle, INK);
+        for (g, lines) in self.group_names(plot.width()).iter().enumerate() {
+            let x = plot.left + group_width * (count(g) + 0.5);
+            let y = plot.bottom + self.overhang.1 + GAP + TICK_LABEL.size * ASCENT;
+            canvas.text_lines(spot(x, y), lines, style);
+        }
+        let label = AXIS_LABEL.wrap(&self.chart.x_label, plot.width(), LABEL_LINES_MAX);
+        let top = plot.bottom + self.overhang.1 + self.group_names_height(plot.width());
+        frame::draw_level_label(canvas, plot, top, &label);
+    }
+}
+
+impl Chart for Bars<'_> {
+    fn left_room(&self) -> f64 {
+        self.y.left_room()
+    }
+
+    fn shares_right(&self) -> bool {
+        false
+    }
+
+    fn top_room(&self) -> f64 {
+        self.overhang.0
+    }
+
+    fn bottom_room(&self, width: f64) -> f64 {
+        let label = AXIS_LABEL.wrap(&self.chart.x_label, width, LABEL_LINES_MAX).len();
+        self.overhang.1 + self.group_names_height(width) + frame::label_room(label)
+    }
+
+    fn draw(&self, canvas: &mut Canvas, plot: Rect, _cell: Rect) {
         self.y.draw_upright(canvas, plot);
         let group_width = plot.width() / count(self.group_count());
         let bar_width =
@@ -104,57 +146,9 @@ impl<'a> Bars<'a> {
                 }
             }
         }
-        let base = plot.bottom - plot.height() * self.base();
+        let base = plot.y_at(self.base());
         canvas.line(spot(plot.left, base), spot(plot.right, base), AXIS);
         self.draw_group_names(canvas, plot, group_width);
-    }
-
-    /// Where bars begin: at zero, or at the end of the axis that is nearest to it. A part of the
-    /// height.
-    fn base(&self) -> f64 {
-        let zero = match self.y.span.scale {
-            Scale::Linear => 0.0,
-            Scale::Log10 => f64::NEG_INFINITY,
-        };
-        self.y.span.fraction(zero.clamp(self.y.span.low(), self.y.span.high()))
-    }
-
-    /// Whether the bar ends below its base.
-    fn hangs(&self, bar: &Bar) -> bool {
-        self.y.span.place(bar.value).is_some_and(|end| end.clamp(0.0, 1.0) < self.base())
-    }
-
-    /// `None` if the bar cannot be shown.
-    fn column(&self, bar: &Bar, x: f64, width: f64, plot: Rect) -> Option<Column> {
-        let y_of = |value: f64| {
-            let fraction = self.y.span.place(value).unwrap_or(0.0).clamp(0.0, 1.0);
-            plot.bottom - plot.height() * fraction
-        };
-        self.y.span.place(bar.value)?;
-        let (base, end) = (plot.bottom - plot.height() * self.base(), y_of(bar.value));
-        let half = width / 2.0 - BAR_GAP / 2.0;
-        let area =
-            Rect { left: x - half, right: x + half, top: base.min(end), bottom: base.max(end) };
-        let error = error_of(bar);
-        let whisker = (error > 0.0).then(|| (y_of(bar.value + error), y_of(bar.value - error)));
-        let hangs = self.hangs(bar);
-        let (high, low) = whisker.unwrap_or((end, end));
-        let outermost = if hangs { low.max(high) } else { low.min(high) };
-        Some(Column { area, whisker, hangs, outermost })
-    }
-
-    fn draw_group_names(&self, canvas: &mut Canvas, plot: Rect, group_width: f64) {
-        let style = TextStyle::new(TICK_LABEL, Anchor::Middle, INK);
-        for (g, lines) in self.group_names(plot.width()).iter().enumerate() {
-            let x = plot.left + group_width * (count(g) + 0.5);
-            for (i, line) in lines.iter().enumerate() {
-                let y = plot.bottom + self.overhang.1 + GAP + count(i) * TICK_LABEL.line_height();
-                canvas.words(spot(x, y + TICK_LABEL.size * ASCENT), line, style);
-            }
-        }
-        let label = AXIS_LABEL.wrap(&self.chart.x_label, plot.width(), LABEL_LINES_MAX);
-        let top = plot.bottom + self.overhang.1 + self.group_names_height(plot.width());
-        frame::draw_level_label(canvas, plot, top, &label);
     }
 }
 
@@ -173,12 +167,12 @@ impl Column {
     fn draw_whisker(&self, canvas: &mut Canvas, plot: Rect) {
         let Some((high, low)) = self.whisker else { return };
         let x = self.area.centre().x;
-        // A white line below keeps the dark one visible on a dark bar.
+        // A white line below it makes the dark one visible on a dark bar.
         for stroke in [Stroke::solid(look::WHITE, 3.2), Stroke::solid(INK, 1.2)] {
             canvas.line(spot(x, high), spot(x, low), stroke);
         }
         let cap = f64::min(WHISKER_CAP, self.area.width() / 3.0);
-        // A whisker that is cut off at the end of the axis has no cap there.
+        // A whisker that ends outside the axis has no cap.
         for y in
             [high, low].into_iter().filter(|y| (plot.top + 0.1..=plot.bottom - 0.1).contains(y))
         {
@@ -202,7 +196,7 @@ impl Column {
     }
 }
 
-/// The entries of these series in a legend.
+/// The legend entries of these series.
 pub(crate) fn entries(chart: &BarChart) -> Vec<LegendEntry> {
     let series = chart.series.iter();
     series
@@ -214,11 +208,7 @@ pub(crate) fn entries(chart: &BarChart) -> Vec<LegendEntry> {
         .collect()
 }
 
-fn error_of(bar: &Bar) -> f64 {
-    bar.error.filter(|error| error.is_finite()).unwrap_or(0.0).abs()
-}
-
-/// All in one unit, which the largest value chooses.
+/// All in the unit of the largest value.
 fn value_labels(chart: &BarChart) -> Vec<Vec<String>> {
     let shown = |bar: &Bar| axis::transformed(chart.y.scale, bar.value).unwrap_or(0.0).is_finite();
     let known = |bar: &Bar| if shown(bar) && bar.value.is_finite() { bar.value } else { 0.0 };
@@ -228,7 +218,7 @@ fn value_labels(chart: &BarChart) -> Vec<Vec<String>> {
     series.map(|series| labels.by_ref().take(series.bars.len()).collect()).collect()
 }
 
-/// The span with zero, and with this part of the new span free at each end that bars grow towards.
+/// The span including zero, with this part of it free at each end that bars point to.
 fn with_room(span: AxisSpan, part: f64) -> AxisSpan {
     let part = part.min(HEADROOM_PART_MAX);
     let AxisSpan { scale, start, end } = span;
@@ -249,7 +239,7 @@ const BAR_GAP: f64 = 2.5;
 const VALUE_GAP: f64 = 4.0;
 const WHISKER_CAP: f64 = 4.0;
 const HEADROOM_PART_MAX: f64 = 0.3;
-/// On a logarithmic axis the smallest bar must have some height, as a part of the whole.
+/// Height of the smallest bar on a logarithmic axis, as a part of the axis.
 const LOG_FOOT: f64 = 0.1;
 const GROUP_LINES_MAX: usize = 2;
 const LABEL_LINES_MAX: usize = 2;

@@ -1,9 +1,9 @@
-//! SVG text, piece by piece. Every number written here is finite, every text escaped.
+//! SVG text, element by element. Every number is finite, every text is escaped.
 //!
-//! No element has an id and none is referred to, so that many figures can stand in one page.
+//! No element has an id or refers to one, so that a page can contain many figures.
 
 use crate::font::{self, Face, TextLevel, Weight};
-use crate::geometry::{Rect, Spot, spot};
+use crate::geometry::{Rect, Spot, count, spot};
 use crate::look::{Colour, Marker, MarkerShape, WHITE};
 
 /// A document being written.
@@ -31,7 +31,7 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// How some words are set.
+/// How a text is set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextStyle {
     pub(crate) face: Face,
@@ -66,8 +66,7 @@ impl Canvas {
         self.text
     }
 
-    /// What is drawn until [`Canvas::close`] is shown only inside the box. A nested `svg` does that
-    /// without an id.
+    /// Clips everything that is drawn until [`Canvas::close_window`] to the box. A nested `svg` needs no id for that.
     pub(crate) fn open_window(&mut self, window: Rect) {
         let (x, y) = (number(window.left), number(window.top));
         let (w, h) = (number(window.width()), number(window.height()));
@@ -178,10 +177,20 @@ impl Canvas {
         self.push(&(element + "</text>"));
     }
 
+    /// Lines of text, one below the other; those that are read upward, one to the right of the other. `at` is on
+    /// the baseline of the first.
+    pub(crate) fn text_lines(&mut self, at: Spot, lines: &[String], style: TextStyle) {
+        for (i, line) in lines.iter().enumerate() {
+            let offset = count(i) * style.face.line_height();
+            let (dx, dy) = if style.upward { (offset, 0.0) } else { (0.0, offset) };
+            self.words(spot(at.x + dx, at.y + dy), line, style);
+        }
+    }
+
     pub(crate) fn marker(&mut self, at: Spot, marker: Marker, colour: Colour) {
         let Spot { x, y } = at;
         let r = MARKER_RADIUS;
-        // A white rim keeps a marker apart from the lines it sits on; an open one is white inside.
+        // A white rim separates a marker from the line below it; an open marker is white inside.
         let (fill, stroke) = if marker.filled {
             (colour, Stroke::solid(WHITE, 0.9))
         } else {
@@ -213,24 +222,24 @@ impl Canvas {
     }
 }
 
-/// The data of a path through these places.
+/// The data of a path through these points.
 fn trail(spots: &[Spot]) -> String {
     let mut data = String::new();
     let mut last = None;
     for at in spots {
-        let place = (number(at.x), number(at.y));
-        // Points closer than the last digit written would only make the file longer.
-        if last.as_ref() != Some(&place) {
+        let point = (number(at.x), number(at.y));
+        // A point that is written like the last one would only make the file longer.
+        if last.as_ref() != Some(&point) {
             data += if data.is_empty() { "M" } else { "L" };
-            data += &format!("{} {}", place.0, place.1);
-            last = Some(place);
+            data += &format!("{} {}", point.0, point.1);
+            last = Some(point);
         }
     }
     data
 }
 
-/// Two digits after the point, which is finer than any printer; never NaN, never so large that a
-/// renderer's arithmetic suffers.
+/// Two digits after the point, which is finer than any printer. Never NaN, and never too large for the
+/// arithmetic of a renderer.
 pub(crate) fn number(value: f64) -> String {
     let value = if value.is_finite() { value.clamp(-NUMBER_MAX, NUMBER_MAX) } else { 0.0 };
     let digits = format!("{value:.2}");
@@ -260,7 +269,7 @@ const SQUARE: [(f64, f64); 4] = [(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-
 const TRIANGLE: [(f64, f64); 3] = [(0.0, -1.2), (1.12, 0.82), (-1.12, 0.82)];
 const DIAMOND: [(f64, f64); 4] = [(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)];
 
-/// The first that is installed is used; all are open, or as wide as one that is.
+/// The first that is installed is used. Each is a free typeface, or has the widths of one.
 const FONT_FAMILIES: &str =
     "'Noto Sans', 'Open Sans', 'Liberation Sans', Arimo, Helvetica, Arial, sans-serif";
 

@@ -1,4 +1,4 @@
-//! What a figure says, as plain data. Nothing here knows how it will be drawn.
+//! The content of a figure, as plain data. How it is drawn is decided elsewhere.
 
 use crate::look::Look;
 
@@ -11,33 +11,33 @@ pub struct Figure {
     pub caption: String,
     /// Row by row.
     pub panels: Vec<Panel>,
-    /// How many panels stand side by side.
+    /// How many panels are side by side.
     pub columns: usize,
-    /// Where the names of methods stand.
+    /// Where the names of methods are.
     pub legend: Legend,
 }
 
 impl Figure {
-    /// Panels that name their own methods, below each other.
+    /// Panels below each other, each with the names of its methods.
     pub fn new(title: impl Into<String>, caption: impl Into<String>, panels: Vec<Panel>) -> Self {
         let (title, caption) = (title.into(), caption.into());
         Self { title, caption, panels, columns: 1, legend: Legend::InPanels }
     }
 
-    /// The same, this many side by side.
+    /// With this many panels side by side.
     #[must_use]
     pub fn in_columns(self, columns: usize) -> Self {
         Self { columns, ..self }
     }
 
-    /// The same, with the names of methods once for all panels.
+    /// With the names of methods once for all panels.
     #[must_use]
     pub fn with_shared_legend(self) -> Self {
         Self { legend: Legend::Shared, ..self }
     }
 }
 
-/// Where the names of methods stand.
+/// Where the names of methods are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Legend {
     /// Each panel names its own: lines at their right ends, bars in a row above.
@@ -86,7 +86,7 @@ pub struct LineChart {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// In the order of their names, where that order is free.
+    /// In the order of the legend.
     pub series: Vec<Series>,
 }
 
@@ -98,8 +98,8 @@ pub struct Axis {
     pub label: String,
     /// How values become distances.
     pub scale: Scale,
-    /// The values at the two ends, left or bottom first; the larger may come first, which turns the
-    /// axis around. `None`, or a range that cannot be shown: what the data need.
+    /// The values at the two ends, left or bottom first; if the larger comes first, the axis is reversed.
+    /// `None`, or a range that cannot be shown: the range of the data.
     pub range: Option<(f64, f64)>,
     /// Marks with their labels; `None`: round numbers.
     pub ticks: Option<Vec<(f64, String)>>,
@@ -160,7 +160,7 @@ pub enum SeriesKind {
     ErrorBars,
     /// A right-continuous staircase: each value holds until the next point. Errors as a band.
     Step,
-    /// A thin grey dashed line that is not a measurement, whatever its look. A single point stands for
+    /// A thin grey dashed line that is not a measurement, in any look. A single point means
     /// the level line through it.
     Reference,
 }
@@ -172,7 +172,7 @@ pub struct Point {
     pub x: f64,
     /// How much.
     pub y: f64,
-    /// Half the height of the band or whisker, usually one standard error; the caption should say.
+    /// Half the height of the band or whisker, usually one standard error; the caption should explain it.
     pub error: Option<f64>,
 }
 
@@ -212,14 +212,14 @@ pub struct BarSeries {
 pub struct Bar {
     /// Its end.
     pub value: f64,
-    /// Half the length of the whisker, usually one standard error; the caption should say.
+    /// Half the length of the whisker, usually one standard error; the caption should explain it.
     pub error: Option<f64>,
 }
 
 /// Parts of a whole, as a ring.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Donut {
-    /// In the hole: a few words, or nothing.
+    /// A few words in the hole; may be empty.
     pub centre: String,
     /// Clockwise from the top.
     pub sectors: Vec<Sector>,

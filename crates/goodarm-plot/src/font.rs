@@ -1,7 +1,7 @@
-//! How much room words take in Noto Sans: a table of widths, without the typeface itself.
+//! Widths of words in Noto Sans, from a table, without the typeface itself.
 //!
-//! Noto Sans is wider than Helvetica and similar typefaces, so where an SVG is shown in one of those,
-//! names take less room than was kept for them, never more.
+//! Noto Sans is wider than Helvetica and similar typefaces: where an SVG is shown in one of those, names
+//! take less room than is reserved for them, never more.
 
 mod widths;
 
@@ -63,7 +63,7 @@ impl Face {
     }
 
     /// Lines no wider than `width`, broken between words. A word or a last line that does not fit is
-    /// cut off with an ellipsis.
+    /// cut, with an ellipsis.
     pub(crate) fn wrap(self, text: &str, width: f64, lines_max: usize) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for word in clean(text).split(' ').filter(|word| !word.is_empty()) {
@@ -124,7 +124,7 @@ impl TextLevel {
         }
     }
 
-    /// How far they stand above the baseline, as a part of the size of their text.
+    /// How far above the baseline they are, as a part of the size of their text.
     pub(crate) const fn rise(self) -> f64 {
         match self {
             Self::Base => 0.0,
@@ -134,8 +134,8 @@ impl TextLevel {
     }
 }
 
-/// Superscript and subscript digits become ordinary ones on another level: few typefaces have all
-/// of them, and those that have some mix badly with those borrowed from elsewhere.
+/// Superscript and subscript digits become ordinary digits on another level: few typefaces have all of
+/// them, and digits of a substitute typeface look different.
 pub(crate) fn runs(text: &str) -> Vec<TextRun> {
     let mut runs: Vec<TextRun> = Vec::new();
     for letter in clean(text).chars() {
@@ -149,7 +149,7 @@ pub(crate) fn runs(text: &str) -> Vec<TextRun> {
 }
 
 fn levelled(letter: char) -> (char, TextLevel) {
-    // No ordinary letter is looked for.
+    // Most letters need no search.
     if letter.is_ascii() {
         return (letter, TextLevel::Base);
     }
@@ -161,8 +161,7 @@ fn levelled(letter: char) -> (char, TextLevel) {
     }
 }
 
-/// Text without characters that XML forbids or that could reorder their neighbours, and cut to a
-/// maximal length.
+/// Text without characters that XML forbids or that reorder their neighbours, cut to a maximal length.
 pub(crate) fn clean(text: &str) -> String {
     text.chars()
         .take(TEXT_CHARS_MAX)
@@ -178,15 +177,15 @@ pub(crate) fn clean(text: &str) -> String {
         .collect()
 }
 
-/// What is raised or lowered, each letter where its plain one is in [`PLAIN`].
+/// Letters in the order of the plain ones in [`PLAIN`].
 pub(crate) const SUPERSCRIPTS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻";
 const SUBSCRIPTS: &str = "₀₁₂₃₄₅₆₇₈₉₊₋";
 pub(crate) const PLAIN: &str = "0123456789+−";
 
-/// In ems, for a letter the typeface lacks; generous, as it will come from another one.
+/// In ems, for a letter that the typeface lacks; generous, because it comes from another typeface.
 const UNKNOWN_WIDTH: f64 = 1.0;
 
-/// Longer labels and captions are cut: they were not written to be read in a figure.
+/// Longer labels and captions are cut.
 const TEXT_CHARS_MAX: usize = 2_000;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Axes: grid, marks, numbers and labels around the area where data are drawn.
+//! Axes: grid, marks, numbers and labels around the plot.
 
 use crate::axis::AxisSpan;
 use crate::canvas::{Anchor, Canvas, Stroke, TextStyle};
 use crate::figure::Axis;
 use crate::geometry::{Rect, count, spot};
-use crate::look::{FAINT, GRID, INK, QUIET};
+use crate::look::{GRID, INK, QUIET};
 use crate::numbers::whole;
 use crate::sheet::{AXIS_LABEL, Sheet, TICK_LABEL};
 use crate::ticks::{Tick, rounded, ticks};
@@ -27,14 +27,14 @@ impl Ruler {
         Self { span, ticks, label }
     }
 
-    /// The horizontal axis of an area of this width: as many numbers as stand apart.
+    /// The horizontal axis of a plot of this width, with as many numbers as fit.
     pub(crate) fn level(axis: &Axis, span: AxisSpan, width: f64) -> Self {
         let most = fitting(width, LEVEL_SPACING);
         let fits = |ticks: &Vec<Tick>| {
             let mut places: Vec<(f64, f64)> = labelled(ticks)
                 .map(|tick| (width * span.fraction(tick.at), TICK_LABEL.width(&tick.label)))
                 .collect();
-            places.sort_by(|a, b| a.0.total_cmp(&b.0)); // an axis may be turned around
+            places.sort_by(|a, b| a.0.total_cmp(&b.0)); // an axis may be reversed
             legible(&places).iter().all(|legible| *legible)
         };
         let ticks = (2..=most)
@@ -46,17 +46,17 @@ impl Ruler {
         Self { span, ticks, label: AXIS_LABEL.wrap(&axis.label, width, LABEL_LINES_MAX) }
     }
 
-    /// Room for numbers and label to the left of the area.
+    /// Room for numbers and label left of the plot.
     pub(crate) fn left_room(&self) -> f64 {
         self.numbers_width() + label_room(self.label.len())
     }
 
-    /// Room for numbers and label below the area.
+    /// Room for numbers and label below the plot.
     pub(crate) fn bottom_room(&self) -> f64 {
         MARK + GAP + TICK_LABEL.line_height() + label_room(self.label.len())
     }
 
-    /// The numbers that can be read, with their middles; `place` is a number's middle and length.
+    /// The numbers that do not overlap, with their middles; `place` gives the middle and length of a number.
     fn numbers(&self, place: impl Fn(&Tick) -> (f64, f64)) -> impl Iterator<Item = (f64, &Tick)> {
         let mut numbers: Vec<_> = labelled(&self.ticks).map(|tick| (place(tick), tick)).collect();
         numbers.sort_by(|(a, _), (b, _)| a.0.total_cmp(&b.0));
@@ -72,7 +72,7 @@ impl Ruler {
 
     /// Grid, marks, numbers and label of a vertical axis.
     pub(crate) fn draw_upright(&self, canvas: &mut Canvas, plot: Rect) {
-        let y = |tick: &Tick| plot.bottom - plot.height() * self.span.fraction(tick.at);
+        let y = |tick: &Tick| plot.y_at(self.span.fraction(tick.at));
         for tick in labelled(&self.ticks) {
             let (from, to) = (spot(plot.left, y(tick)), spot(plot.right, y(tick)));
             canvas.line(from, to, Stroke::solid(GRID, 0.9));
@@ -92,15 +92,13 @@ impl Ruler {
         style.upward = true;
         let lines_width = count(self.label.len()) * AXIS_LABEL.line_height();
         let first = plot.left - self.numbers_width() - LABEL_GAP - lines_width;
-        for (i, line) in self.label.iter().enumerate() {
-            let x = first + count(i) * AXIS_LABEL.line_height() + AXIS_LABEL.size;
-            canvas.words(spot(x, plot.centre().y), line, style);
-        }
+        let at = spot(first + AXIS_LABEL.size, plot.centre().y);
+        canvas.text_lines(at, &self.label, style);
     }
 
-    /// Marks, numbers and label of a horizontal axis; numbers stay between the edges of the cell.
+    /// Marks, numbers and label of a horizontal axis; numbers stay inside the cell.
     pub(crate) fn draw_level(&self, canvas: &mut Canvas, plot: Rect, cell: Rect) {
-        let x = |tick: &Tick| plot.left + plot.width() * self.span.fraction(tick.at);
+        let x = |tick: &Tick| plot.x_at(self.span.fraction(tick.at));
         for tick in &self.ticks {
             let length = if tick.label.is_empty() { MARK / 2.0 } else { MARK };
             let (from, to) = (spot(x(tick), plot.bottom), spot(x(tick), plot.bottom + length));
@@ -125,25 +123,16 @@ impl Ruler {
 /// The label of a horizontal axis whose numbers end at `top`.
 pub(crate) fn draw_level_label(canvas: &mut Canvas, plot: Rect, top: f64, lines: &[String]) {
     let style = TextStyle::new(AXIS_LABEL, Anchor::Middle, INK);
-    for (i, line) in lines.iter().enumerate() {
-        let y = top + LABEL_GAP + count(i) * AXIS_LABEL.line_height() + AXIS_LABEL.size * ASCENT;
-        canvas.words(spot(plot.centre().x, y), line, style);
-    }
+    let y = top + LABEL_GAP + AXIS_LABEL.size * ASCENT;
+    canvas.text_lines(spot(plot.centre().x, y), lines, style);
 }
 
-/// What so many lines of an axis label take beside the numbers.
+/// Room for this many lines of an axis label beside the numbers.
 pub(crate) fn label_room(lines: usize) -> f64 {
     if lines == 0 { 0.0 } else { LABEL_GAP + count(lines) * AXIS_LABEL.line_height() }
 }
 
-/// In place of a chart.
-pub(crate) fn draw_no_data(canvas: &mut Canvas, plot: Rect) {
-    canvas.rect(plot, None, Some(Stroke { colour: GRID, width: 1.0, dashes: &[4.0, 4.0] }));
-    let at = spot(plot.centre().x, plot.centre().y + AXIS_LABEL.drop());
-    canvas.words(at, "no data", TextStyle::new(AXIS_LABEL, Anchor::Middle, FAINT));
-}
-
-/// Cuts labels to this width; only those that the caller gave can be longer.
+/// Cuts labels to this width; only labels that the figure gives can be longer.
 fn shortened(mut ticks: Vec<Tick>, width: f64) -> Vec<Tick> {
     for tick in &mut ticks {
         tick.label = TICK_LABEL.cut(&tick.label, width);
@@ -155,7 +144,7 @@ fn labelled(ticks: &[Tick]) -> impl DoubleEndedIterator<Item = &Tick> {
     ticks.iter().filter(|tick| !tick.label.is_empty())
 }
 
-/// Which of these labels (middle, length) can be printed without touching an earlier printed one.
+/// Which of these labels (middle, length) can be printed without touching the one printed before.
 fn legible(places: &[(f64, f64)]) -> Vec<bool> {
     let mut free = f64::NEG_INFINITY;
     let print = |&(middle, length): &(f64, f64)| {
@@ -168,7 +157,7 @@ fn legible(places: &[(f64, f64)]) -> Vec<bool> {
     places.iter().map(print).collect()
 }
 
-/// How many labels at this distance a length has room for.
+/// How many labels at this distance fit into a length.
 fn fitting(length: f64, spacing: f64) -> usize {
     usize::try_from(whole(length / spacing)).unwrap_or(0).clamp(2, NUMBERS_MAX)
 }
@@ -182,7 +171,7 @@ pub(crate) const ASCENT: f64 = 0.76;
 /// Between neighbouring numbers, and between numbers and the label.
 const NUMBER_GAP: f64 = 8.0;
 const LABEL_GAP: f64 = 6.0;
-/// More do not help the reader, however long the axis is.
+/// More do not help the reader, even on a long axis.
 const NUMBERS_MAX: usize = 9;
 const LABEL_LINES_MAX: usize = 2;
 /// The part of a panel's width that numbers of a vertical axis may take.

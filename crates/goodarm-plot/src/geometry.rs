@@ -1,4 +1,4 @@
-//! Places on the sheet, in SVG user units: x to the right, y down.
+//! Points and boxes on the sheet, in SVG user units: x to the right, y down.
 
 /// A box.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +22,16 @@ impl Rect {
         Spot { x: self.left.midpoint(self.right), y: self.top.midpoint(self.bottom) }
     }
 
+    /// The x at this part of the width, from the left.
+    pub(crate) const fn x_at(&self, fraction: f64) -> f64 {
+        self.left + self.width() * fraction
+    }
+
+    /// The y at this part of the height, from the bottom.
+    pub(crate) const fn y_at(&self, fraction: f64) -> f64 {
+        self.bottom - self.height() * fraction
+    }
+
     pub(crate) const fn grown(&self, by: f64) -> Self {
         Self {
             left: self.left - by,
@@ -36,7 +46,7 @@ impl Rect {
     }
 }
 
-/// A place.
+/// A point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spot {
     pub(crate) x: f64,
@@ -47,7 +57,7 @@ pub(crate) const fn spot(x: f64, y: f64) -> Spot {
     Spot { x, y }
 }
 
-/// A count as a number to calculate with; counts of things on a sheet are small.
+/// A count as a number to calculate with.
 pub(crate) fn count(n: usize) -> f64 {
     f64::from(u32::try_from(n).unwrap_or(u32::MAX))
 }

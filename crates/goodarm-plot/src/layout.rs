@@ -1,13 +1,14 @@
-//! Where everything stands: title, legend, panels in rows and columns, caption.
+//! The layout of a figure: title, legend, panels in rows and columns, caption.
 //!
-//! Panels below each other share their left and right edges, panels beside each other their upper
-//! and lower ones, so that axes can be compared by eye.
+//! Plots in a column share their left and right edges, plots in a row their upper and lower ones, so
+//! that axes can be compared by eye.
 
 use crate::bars::{self, Bars};
 use crate::canvas::{Anchor, Canvas, TextStyle};
+use crate::chart::{Chart, NoData};
 use crate::figure::{Figure, Legend, Panel, PanelContent};
 use crate::font::Face;
-use crate::frame::{ASCENT, draw_no_data};
+use crate::frame::ASCENT;
 use crate::geometry::{Rect, Spot, count, spot};
 use crate::legend::{self, LegendEntry, LegendRows};
 use crate::lines::{self, Lines};
@@ -43,14 +44,14 @@ pub(crate) fn draw(figure: &Figure) -> String {
     canvas.finish()
 }
 
-/// What a screen reader says: without a title, the titles of the panels.
+/// What a screen reader reads: the title, or without one the titles of the panels.
 fn spoken_title(figure: &Figure) -> String {
     let titles =
         std::iter::once(&figure.title).chain(figure.panels.iter().map(|panel| &panel.title));
-    let mut said = titles.map(|title| title.trim()).filter(|title| !title.is_empty());
-    let first = said.next().unwrap_or("figure").to_owned();
+    let mut spoken = titles.map(|title| title.trim()).filter(|title| !title.is_empty());
+    let first = spoken.next().unwrap_or("figure").to_owned();
     if figure.title.trim().is_empty() {
-        said.fold(first, |all, next| all + "; " + next)
+        spoken.fold(first, |all, next| all + "; " + next)
     } else {
         first
     }
@@ -98,107 +99,59 @@ impl Block {
 
     fn draw(&self, canvas: &mut Canvas, origin: Spot) {
         let style = TextStyle::new(self.face, Anchor::Start, self.colour);
-        for (i, line) in self.lines.iter().enumerate() {
-            let y = origin.y + count(i) * self.face.line_height() + self.face.size * ASCENT + 1.0;
-            canvas.words(spot(origin.x, y), line, style);
-        }
+        let y = origin.y + self.face.size * ASCENT + 1.0;
+        canvas.text_lines(spot(origin.x, y), &self.lines, style);
     }
 }
 
-/// A panel whose room is measured.
+/// A panel, ready to be measured and drawn.
 struct Cell<'a> {
     title: Block,
     legend: LegendRows,
-    plan: Plan<'a>,
-}
-
-enum Plan<'a> {
-    Lines(Lines<'a>),
-    Bars(Bars<'a>),
-    Sectors(Sectors<'a>),
-    NoData,
+    chart: Box<dyn Chart + 'a>,
 }
 
 impl<'a> Cell<'a> {
     fn new(panel: &'a Panel, sheet: Sheet, legend: Legend) -> Self {
         let title = Block::new(&panel.title, PANEL_TITLE, INK, sheet.cell_width);
-        let plan = match &panel.content {
-            PanelContent::Lines(chart) => Lines::plan(chart, sheet, legend).map(Plan::Lines),
-            PanelContent::Bars(chart) => Bars::plan(chart, sheet).map(Plan::Bars),
-            PanelContent::Sectors(donut) => Sectors::plan(donut, sheet).map(Plan::Sectors),
+        let chart: Option<Box<dyn Chart + 'a>> = match &panel.content {
+            PanelContent::Lines(chart) => boxed(Lines::plan(chart, sheet, legend)),
+            PanelContent::Bars(chart) => boxed(Bars::plan(chart, sheet)),
+            PanelContent::Sectors(donut) => boxed(Sectors::plan(donut, sheet)),
         };
         let entries = match &panel.content {
-            PanelContent::Bars(chart) if legend == Legend::InPanels && plan.is_some() => {
-                bars::entries(chart)
+            PanelContent::Bars(bars) if legend == Legend::InPanels && chart.is_some() => {
+                bars::entries(bars)
             }
             _ => Vec::new(),
         };
         let legend = LegendRows::new(entries, sheet.cell_width);
-        Self { title, legend, plan: plan.unwrap_or(Plan::NoData) }
+        Self { title, legend, chart: chart.unwrap_or_else(|| Box::new(NoData)) }
     }
 
-    fn left_room(&self) -> f64 {
-        match &self.plan {
-            Plan::Lines(lines) => lines.left_room(),
-            Plan::Bars(bars) => bars.left_room(),
-            Plan::Sectors(_) | Plan::NoData => 0.0,
-        }
-    }
-
-    /// Bars are not named on the right, so they need no room there even if other panels do.
-    fn shares_right(&self) -> bool {
-        !matches!(self.plan, Plan::Bars(_))
-    }
-
-    fn right_room(&self) -> f64 {
-        match &self.plan {
-            Plan::Lines(lines) => lines.right_room(),
-            Plan::Bars(_) | Plan::Sectors(_) | Plan::NoData => 0.0,
-        }
+    /// From the top of the panel to its legend.
+    fn title_room(&self) -> f64 {
+        if self.title.is_empty() { 0.0 } else { self.title.height() + PANEL_GAP }
     }
 
     fn top_room(&self) -> f64 {
-        let legend =
-            if self.legend.height() > 0.0 { self.legend.height() + PANEL_GAP } else { 0.0 };
-        let title = if self.title.is_empty() { 0.0 } else { self.title.height() + PANEL_GAP };
-        let overhang = if let Plan::Bars(bars) = &self.plan { bars.top_room() } else { 0.0 };
-        title + legend + overhang.max(HALF_NUMBER)
-    }
-
-    fn bottom_room(&self, width: f64) -> f64 {
-        match &self.plan {
-            Plan::Lines(lines) => lines.level_ruler(width).bottom_room(),
-            Plan::Bars(bars) => bars.bottom_room(width),
-            Plan::Sectors(_) | Plan::NoData => 0.0,
-        }
-    }
-
-    fn plot_height(&self, sheet: Sheet) -> f64 {
-        match &self.plan {
-            Plan::Lines(lines) => lines.height_min().max(sheet.plot_height),
-            Plan::Bars(_) => sheet.plot_height,
-            Plan::Sectors(sectors) => sectors.height_min(),
-            Plan::NoData => sheet.plot_height / 2.0,
-        }
+        let legend = self.legend.height();
+        let legend = if legend > 0.0 { legend + PANEL_GAP } else { 0.0 };
+        self.title_room() + legend + self.chart.top_room().max(HALF_NUMBER)
     }
 
     fn draw(&self, canvas: &mut Canvas, cell: Rect, plot: Rect) {
         self.title.draw(canvas, spot(cell.left, cell.top));
-        let legend_top =
-            cell.top + if self.title.is_empty() { 0.0 } else { self.title.height() + PANEL_GAP };
-        self.legend.draw(canvas, spot(cell.left, legend_top));
-        match &self.plan {
-            Plan::Lines(lines) => lines.draw(canvas, plot, cell),
-            Plan::Bars(bars) => bars.draw(canvas, plot),
-            Plan::Sectors(sectors) => {
-                sectors.draw(canvas, Rect { top: plot.top, bottom: cell.bottom, ..cell })
-            }
-            Plan::NoData => draw_no_data(canvas, plot),
-        }
+        self.legend.draw(canvas, spot(cell.left, cell.top + self.title_room()));
+        self.chart.draw(canvas, plot, cell);
     }
 }
 
-/// Rooms of columns and rows.
+fn boxed<'a>(chart: Option<impl Chart + 'a>) -> Option<Box<dyn Chart + 'a>> {
+    chart.map(|chart| Box::new(chart) as Box<dyn Chart + 'a>)
+}
+
+/// The measures of columns and rows.
 struct Grid {
     sheet: Sheet,
     /// Left and right of the plots of each column.
@@ -213,8 +166,8 @@ impl Grid {
         let sides: Vec<(f64, f64)> = (0..sheet.columns)
             .map(|column| {
                 let cells = || cells.iter().skip(column).step_by(sheet.columns);
-                let left = largest(&mut cells().map(Cell::left_room));
-                let right = largest(&mut cells().map(Cell::right_room));
+                let left = largest(&mut cells().map(|cell| cell.chart.left_room()));
+                let right = largest(&mut cells().map(|cell| cell.chart.right_room()));
                 (left, right)
             })
             .collect();
@@ -223,10 +176,9 @@ impl Grid {
             .chunks(sheet.columns)
             .map(|row| {
                 let top = largest(&mut row.iter().map(Cell::top_room));
-                let plot = largest(&mut row.iter().map(|cell| cell.plot_height(sheet)));
-                let bottom = largest(
-                    &mut row.iter().enumerate().map(|(i, cell)| cell.bottom_room(width(i, cell))),
-                );
+                let plot = largest(&mut row.iter().map(|cell| cell.chart.plot_height(sheet)));
+                let bottom = |(i, cell): (usize, &Cell<'_>)| cell.chart.bottom_room(width(i, cell));
+                let bottom = largest(&mut row.iter().enumerate().map(bottom));
                 (top, plot, bottom)
             })
             .collect();
@@ -261,13 +213,13 @@ impl Grid {
 }
 
 fn plot_width(sheet: Sheet, cell: &Cell<'_>, (left, right): (f64, f64)) -> f64 {
-    let right = if cell.shares_right() { right } else { 0.0 };
+    let right = if cell.chart.shares_right() { right } else { 0.0 };
     (sheet.cell_width - left - right).max(PLOT_WIDTH_MIN)
 }
 
 /// Between the parts of a panel.
 const PANEL_GAP: f64 = 6.0;
-/// A number at the upper end of an axis rises above it.
+/// Half a number at the upper end of an axis is above it.
 const HALF_NUMBER: f64 = 6.0;
 const PLOT_WIDTH_MIN: f64 = 40.0;
 const COLUMNS_MAX: usize = 8;

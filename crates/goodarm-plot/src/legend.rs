@@ -1,4 +1,4 @@
-//! What looks like what: samples of lines and areas with the names of their methods.
+//! The legend: samples of lines and areas with the names of their methods.
 
 use crate::area;
 use crate::canvas::{Anchor, Canvas, Stroke, TextStyle};
@@ -21,7 +21,7 @@ pub(crate) enum LegendSample {
     /// Thin, without a marker.
     Reference,
     Area,
-    /// Of a method that is a line in one panel and bars in another.
+    /// For a method that is a line in one panel and bars in another.
     LineAndArea,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct LegendRows {
 }
 
 impl LegendRows {
-    /// As many entries in each row as are no wider than `width`.
+    /// As many entries in each row as fit into `width`.
     pub(crate) fn new(entries: Vec<LegendEntry>, width: f64) -> Self {
         let (mut x, mut y) = (0.0, 0.0);
         let mut placed = Vec::with_capacity(entries.len());

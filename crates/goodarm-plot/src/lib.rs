@@ -16,14 +16,15 @@
 //! assert!(goodarm_plot::svg(&figure).contains("BMA-GAI"));
 //! ```
 //!
-//! This crate decides where things stand and what they look like. It reads no file, knows no
-//! experiment and computes no statistics. The same figure gives the same bytes. No number and no
-//! text makes it panic: points that cannot be shown are skipped, and a panel without any says so.
+//! This crate decides on layout and style. It reads no file, contains no experiment and computes no
+//! statistics. The same figure gives the same bytes. No number and no text makes it panic: points that
+//! cannot be shown are skipped, and a panel without points shows "no data".
 
 mod area;
 mod axis;
 mod bars;
 mod canvas;
+mod chart;
 mod figure;
 mod font;
 mod frame;
@@ -46,8 +47,8 @@ pub use figure::{
 };
 pub use look::Look;
 
-/// The figure as a self-contained SVG document on white paper. Any text in it is escaped, no
-/// element has an id, and nothing is loaded from elsewhere.
+/// The figure as a self-contained SVG document on white. All text is escaped, no element has an id, and
+/// nothing is loaded.
 pub fn svg(figure: &Figure) -> String {
     layout::draw(figure)
 }

@@ -3,8 +3,9 @@
 mod names;
 mod track;
 
-use crate::axis::{self, AxisSpan};
+use crate::axis::{self, AxisSpan, error_size};
 use crate::canvas::Canvas;
+use crate::chart::Chart;
 use crate::figure::{Legend, LineChart, Series, SeriesKind};
 use crate::frame::Ruler;
 use crate::geometry::Rect;
@@ -27,11 +28,8 @@ impl<'a> Lines<'a> {
     pub(crate) fn plan(chart: &'a LineChart, sheet: Sheet, legend: Legend) -> Option<Self> {
         let points = || chart.series.iter().flat_map(|series| shown(chart, series));
         let xs: Vec<f64> = points().filter_map(|point| point.x).collect();
-        // Errors must not stretch the axis below zero if no value is negative.
-        let floor = if points().all(|point| point.y >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
-        let ends = |point: Shown| [point.low.max(floor), point.y, point.high];
-        let ys: Vec<f64> = points().flat_map(ends).collect();
-        let y = axis::fit(&chart.y, &ys, Y_MARGIN)?;
+        let ys: Vec<_> = points().map(|point| (point.y, point.error)).collect();
+        let y = axis::fit(&chart.y, &axis::ends(&ys), Y_MARGIN)?;
         let x = axis::fit(&chart.x, &xs, X_MARGIN).unwrap_or(AxisSpan {
             scale: chart.x.scale,
             start: 0.0,
@@ -44,24 +42,30 @@ impl<'a> Lines<'a> {
         Some(Self { chart, x, y: Ruler::upright(&chart.y, y, sheet), names })
     }
 
-    pub(crate) fn left_room(&self) -> f64 {
+    /// The horizontal axis, once the width is known.
+    fn level_ruler(&self, width: f64) -> Ruler {
+        Ruler::level(&self.chart.x, self.x, width)
+    }
+}
+
+impl Chart for Lines<'_> {
+    fn left_room(&self) -> f64 {
         self.y.left_room()
     }
 
-    pub(crate) fn right_room(&self) -> f64 {
+    fn right_room(&self) -> f64 {
         names::room(&self.names)
     }
 
-    /// The horizontal axis, once the width is known.
-    pub(crate) fn level_ruler(&self, width: f64) -> Ruler {
-        Ruler::level(&self.chart.x, self.x, width)
+    fn bottom_room(&self, width: f64) -> f64 {
+        self.level_ruler(width).bottom_room()
     }
 
-    pub(crate) fn height_min(&self) -> f64 {
-        names::height(&self.names)
+    fn plot_height(&self, sheet: Sheet) -> f64 {
+        names::height(&self.names).max(sheet.plot_height)
     }
 
-    pub(crate) fn draw(&self, canvas: &mut Canvas, plot: Rect, cell: Rect) {
+    fn draw(&self, canvas: &mut Canvas, plot: Rect, cell: Rect) {
         self.y.draw_upright(canvas, plot);
         self.level_ruler(plot.width()).draw_level(canvas, plot, cell);
         let mut tracks: Vec<Track<'_>> = self
@@ -92,7 +96,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The entries of these series in a legend.
+/// The legend entries of these series.
 pub(crate) fn entries(chart: &LineChart) -> Vec<LegendEntry> {
     let named = chart.series.iter().filter(|series| shown(chart, series).next().is_some());
     named
@@ -108,12 +112,12 @@ fn style_of(series: &Series) -> Style {
     if series.kind == SeriesKind::Reference { REFERENCE } else { series.look.style() }
 }
 
-/// A point that its axes can show; `x` is absent for a level line through all of them.
+/// A point that its axes can show. `x` is `None` for a level line over the whole width.
 struct Shown {
     x: Option<f64>,
     y: f64,
-    low: f64,
-    high: f64,
+    /// 0 without one.
+    error: f64,
 }
 
 fn shown<'a>(chart: &'a LineChart, series: &'a Series) -> impl Iterator<Item = Shown> + 'a {
@@ -123,13 +127,12 @@ fn shown<'a>(chart: &'a LineChart, series: &'a Series) -> impl Iterator<Item = S
         if !level {
             axis::transformed(chart.x.scale, point.x)?;
         }
-        let error = point.error.filter(|error| error.is_finite()).unwrap_or(0.0).abs();
         let x = (!level).then_some(point.x);
-        Some(Shown { x, y: point.y, low: point.y - error, high: point.y + error })
+        Some(Shown { x, y: point.y, error: error_size(point.error) })
     })
 }
 
-/// Room above and below the data, and on their left and right, as parts of their spread.
+/// Room above and below the data, and left and right of them, as parts of their spread.
 const Y_MARGIN: f64 = 0.05;
 const X_MARGIN: f64 = 0.015;
 /// A line along the edge keeps its full width.

@@ -1,7 +1,7 @@
 //! How each method looks: colour, dashes, marker and hatching.
 //!
-//! Colour is lost in a grey print, and not everyone sees it, so looks also differ in dashes, marker
-//! and hatching.
+//! A grey print has no colour, and not everyone sees it, so looks also differ in dashes, marker and
+//! hatching.
 
 /// The look of a method, by number. Give each method its number once and use it in every figure.
 ///
@@ -16,7 +16,7 @@
 /// | 6 | black | short dashes | square |
 /// | 7 | dark yellow | long dash-dot | diamond |
 ///
-/// The colours are those of Okabe and Ito, whose yellow is darkened to be seen on white. Numbers
+/// The colours are those of Okabe and Ito, with their yellow darkened for a white background. Numbers
 /// from 8 on use the same colours with other dashes and markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Look(pub usize);
@@ -30,7 +30,7 @@ impl Colour {
         format!("#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
     }
 
-    /// This colour with so many hundredths of white.
+    /// This colour mixed with white.
     pub(crate) fn paler(self, white_percent: u8) -> Self {
         let white = u16::from(white_percent.min(100));
         let mix = |channel: u8| {
@@ -79,7 +79,7 @@ pub(crate) struct Style {
     pub(crate) hatch: Hatch,
 }
 
-/// Roles below this number differ in colour.
+/// Looks below this number differ in colour.
 const COLOUR_COUNT: usize = 8;
 
 pub(crate) const WHITE: Colour = Colour(255, 255, 255);
@@ -87,7 +87,7 @@ pub(crate) const WHITE: Colour = Colour(255, 255, 255);
 pub(crate) const INK: Colour = Colour(0x1c, 0x20, 0x26);
 /// Numbers, captions, axes.
 pub(crate) const QUIET: Colour = Colour(0x4b, 0x51, 0x5a);
-/// Lines that lead the eye and are not data.
+/// Auxiliary lines that are not data.
 pub(crate) const FAINT: Colour = Colour(0x9a, 0xa0, 0xa8);
 pub(crate) const GRID: Colour = Colour(0xe4, 0xe6, 0xea);
 

@@ -1,9 +1,9 @@
-//! Numbers as a reader wants them: few digits, one unit along an axis, exponents raised.
+//! Numbers for readers: few digits, one unit along an axis, raised exponents.
 
 use crate::font::{PLAIN, SUPERSCRIPTS};
 
-/// Labels of values that are multiples of `step`: the same unit and the same count of digits for
-/// all, `0.2 M`, `10⁻⁴`; zero is just `0`.
+/// Labels of multiples of `step`, all with the same unit and number of digits, such as `0.2 M` or `10⁻⁴`;
+/// zero is `0`.
 pub(crate) fn tick_labels(values: &[f64], step: f64) -> Vec<String> {
     let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
     let (unit, suffix) = unit_of(largest);
@@ -54,13 +54,13 @@ pub(crate) fn value_labels(values: &[f64]) -> Vec<String> {
     values.iter().map(label).collect()
 }
 
-/// Parts as percentages that add up to a hundred, with one digit if a part is below one percent.
+/// Parts as percentages that add up to 100, with one decimal if a part is below one percent.
 pub(crate) fn percentages(parts: &[f64]) -> Vec<String> {
     let largest = parts.iter().copied().fold(0.0, f64::max);
     if largest <= 0.0 {
         return parts.iter().map(|_| "0 %".replace(' ', NARROW_SPACE)).collect();
     }
-    // Divided first, as a sum of large parts may be too large for a number.
+    // Divided first, because a sum of large parts may overflow.
     let total: f64 = parts.iter().map(|part| part / largest).sum();
     let shares: Vec<f64> = parts.iter().map(|part| part / largest / total).collect();
     let fine = shares.iter().any(|&share| share > 0.0 && share < 0.01);
@@ -84,7 +84,7 @@ pub(crate) fn percentages(parts: &[f64]) -> Vec<String> {
     shares.iter().zip(&floors).map(label).collect()
 }
 
-/// The power of ten, correctly rounded, which `pow` does not promise.
+/// The power of ten, correctly rounded, which `pow` does not guarantee.
 pub(crate) fn ten_to(exponent: i32) -> f64 {
     format!("1e{exponent}").parse().unwrap_or(0.0)
 }
@@ -104,7 +104,7 @@ fn exponent_of(value: f64) -> i32 {
     whole(libm::floor(libm::log10(value) + 1e-9))
 }
 
-/// What the numbers of an axis are counted in, and how that is written after each.
+/// The unit of the numbers of an axis, and its suffix.
 fn unit_of(largest: f64) -> (f64, String) {
     match largest {
         _ if largest >= 0.9995e12 || (largest > 0.0 && largest < 0.9995e-3) => {
@@ -137,10 +137,10 @@ fn raised(exponent: i32) -> String {
     exponent.to_string().chars().map(raise).collect()
 }
 
-/// Between a number and its unit; no line is broken there.
+/// Between a number and its unit: a space without a line break.
 const NARROW_SPACE: &str = "\u{a0}";
 
-/// No axis can tell apart ticks this close to each other and this far from zero.
+/// More digits than any axis can show.
 const DIGITS_MAX: usize = 12;
 
 /// Powers of ten outside are easier to read with an exponent.

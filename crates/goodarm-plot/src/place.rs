@@ -1,19 +1,19 @@
 //! Labels that would overlap are pushed apart, never across each other.
 
-/// Where a label wants its middle to be, and how high it is.
+/// The preferred middle of a label, and its height.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LabelBox {
     pub(crate) middle: f64,
     pub(crate) height: f64,
 }
 
-/// Middles that keep the labels apart, in the order of the list from top to bottom, and between
-/// `top` and `bottom`; as near to where they want to be as that allows (least squares).
-/// If the labels are higher than the space, the last ones leave it.
+/// Middles of labels that do not overlap, in the order of the list from top to bottom, between `top` and
+/// `bottom`, and as near to the preferred ones as possible (least squares). If the labels together are higher
+/// than the space, the last ones end below it.
 pub(crate) fn spread(labels: &[LabelBox], top: f64, bottom: f64) -> Vec<f64> {
-    // With the heights of all labels before it taken away, a label's place must not be less than
-    // that of the label before: then they do not overlap. The nearest such places are the isotonic
-    // regression of the wanted ones, found by pooling neighbours that are out of order.
+    // Subtract from the top of each label the heights of all labels above it. Labels do not overlap if these
+    // numbers do not decrease. The nearest such numbers are the isotonic regression of the preferred ones,
+    // found by pooling neighbours that are out of order.
     let mut above = 0.0;
     let mut pools: Vec<Pool> = Vec::new();
     for label in labels {
@@ -25,7 +25,7 @@ pub(crate) fn spread(labels: &[LabelBox], top: f64, bottom: f64) -> Vec<f64> {
         pools.push(pool);
     }
 
-    // Cutting such places off at the limits keeps them the nearest.
+    // Clamped to the limits they are still the nearest.
     let limit = f64::max(top, bottom - above);
     let places = pools.iter().flat_map(|pool| std::iter::repeat_n(pool.mean(), pool.count));
     let mut above = 0.0;

@@ -1,6 +1,7 @@
 //! Parts of a whole, as a ring with names around it.
 
 use crate::canvas::{Anchor, Canvas, Stroke, TextStyle, number};
+use crate::chart::Chart;
 use crate::figure::{Donut, Sector};
 use crate::geometry::{Rect, Spot, count, spot};
 use crate::look::{FAINT, INK, QUIET, WHITE};
@@ -34,7 +35,7 @@ impl Part<'_> {
         self.middle() > 0.5
     }
 
-    /// Where its leader begins: the place in it that is nearest to its name.
+    /// Where its leader begins: the point of the part that is nearest to its name.
     fn nearest_turn(&self) -> f64 {
         let beside: f64 = if self.is_left() { 0.75 } else { 0.25 };
         let rim = (self.to - self.from) * 0.25;
@@ -60,10 +61,10 @@ impl<'a> Sectors<'a> {
             .filter(|sector| sector.value > 0.0 && sector.value <= VALUE_MAX)
             .collect();
         let largest = shown.iter().map(|sector| sector.value).reduce(f64::max)?;
-        // Divided first, as a sum of large parts may be too large for a number.
+        // Divided first, because a sum of large parts may overflow.
         let total: f64 = shown.iter().map(|sector| sector.value / largest).sum();
         let values: Vec<f64> = shown.iter().map(|sector| sector.value).collect();
-        // A smaller ring, if that lets the longest word stand in one piece.
+        // A smaller ring, if the longest word would have to be cut otherwise.
         let words = shown.iter().flat_map(|sector| sector.name.split_whitespace());
         let longest = words.map(|word| NAME.width(word)).fold(0.0, f64::max);
         let radius = (sheet.cell_width / 2.0 - LEADER - longest - 1.0)
@@ -83,33 +84,10 @@ impl<'a> Sectors<'a> {
         Some(Self { donut, parts, radius, height })
     }
 
-    pub(crate) const fn height_min(&self) -> f64 {
-        self.height
-    }
-
-    pub(crate) fn draw(&self, canvas: &mut Canvas, cell: Rect) {
-        let centre = cell.centre();
-        for part in &self.parts {
-            self.draw_part(canvas, part, centre);
-        }
-        self.draw_gaps(canvas, centre);
-        let hole = 2.0 * self.radius * HOLE * 0.82;
-        let lines = AXIS_LABEL.wrap(&self.donut.centre, hole, CENTRE_LINES_MAX);
-        for (i, line) in lines.iter().enumerate() {
-            let above = (count(lines.len()) - 1.0) / 2.0;
-            let y = centre.y + (count(i) - above) * AXIS_LABEL.line_height() + AXIS_LABEL.drop();
-            let style = TextStyle::new(AXIS_LABEL, Anchor::Middle, QUIET);
-            canvas.words(spot(centre.x, y), line, style);
-        }
-        self.draw_names(canvas, cell, true);
-        self.draw_names(canvas, cell, false);
-    }
-
     fn draw_part(&self, canvas: &mut Canvas, part: &Part<'_>, centre: Spot) {
         let (outer, inner) = (self.radius, self.radius * HOLE);
-        // An arc cannot end where it begins, so a part is drawn in pieces of half a turn at most.
-        let middle = part.middle();
-        let corners = [part.from, middle, part.to];
+        // An arc cannot end where it begins, so a part is drawn as two halves.
+        let corners = [part.from, part.middle(), part.to];
         let along = |radius: f64, turn: f64| {
             let at = around(centre, radius, turn);
             format!("{} {}", number(at.x), number(at.y))
@@ -128,7 +106,7 @@ impl<'a> Sectors<'a> {
         canvas.path(&data, Some((colour, 1.0)), None);
     }
 
-    /// White lines between the parts, narrow enough to leave something of the thinnest.
+    /// White lines between the parts, narrower than the thinnest part.
     fn draw_gaps(&self, canvas: &mut Canvas, centre: Spot) {
         let previous = self.parts.iter().cycle().skip(self.parts.len() - 1);
         for (part, before) in self.parts.iter().zip(previous) {
@@ -143,7 +121,7 @@ impl<'a> Sectors<'a> {
         }
     }
 
-    /// The names on one side, level with their parts as far as there is room.
+    /// The names on one side, as close to the heights of their parts as there is room.
     fn draw_names(&self, canvas: &mut Canvas, cell: Rect, left: bool) {
         let centre = cell.centre();
         let mut parts: Vec<&Part<'_>> =
@@ -161,7 +139,7 @@ impl<'a> Sectors<'a> {
         let side = if left { -1.0 } else { 1.0 };
         let x = centre.x + side * (self.radius + LEADER);
         for (part, middle) in parts.iter().zip(spread(&labels, cell.top, cell.bottom)) {
-            // Outwards, then level until beside the ring, then to the name: never across the ring.
+            // Outwards, then level until beside the ring, then to the name: it never crosses the ring.
             let turn = part.nearest_turn();
             let from = around(centre, self.radius + 1.0, turn);
             let out = around(centre, self.radius + STUB, turn);
@@ -173,19 +151,40 @@ impl<'a> Sectors<'a> {
     }
 }
 
-/// Percentage and name, around the height of `at`.
+impl Chart for Sectors<'_> {
+    fn plot_height(&self, _sheet: Sheet) -> f64 {
+        self.height
+    }
+
+    fn draw(&self, canvas: &mut Canvas, plot: Rect, cell: Rect) {
+        let cell = Rect { top: plot.top, bottom: cell.bottom, ..cell };
+        let centre = cell.centre();
+        for part in &self.parts {
+            self.draw_part(canvas, part, centre);
+        }
+        self.draw_gaps(canvas, centre);
+        let hole = 2.0 * self.radius * HOLE * 0.82;
+        let lines = AXIS_LABEL.wrap(&self.donut.centre, hole, CENTRE_LINES_MAX);
+        let above = (count(lines.len()) - 1.0) / 2.0;
+        let y = centre.y - above * AXIS_LABEL.line_height() + AXIS_LABEL.drop();
+        let style = TextStyle::new(AXIS_LABEL, Anchor::Middle, QUIET);
+        canvas.text_lines(spot(centre.x, y), &lines, style);
+        self.draw_names(canvas, cell, true);
+        self.draw_names(canvas, cell, false);
+    }
+}
+
+/// Percentage and name; their middle is at the height of `at`.
 fn draw_name(canvas: &mut Canvas, part: &Part<'_>, at: Spot, left: bool) {
     let anchor = if left { Anchor::End } else { Anchor::Start };
     let top = at.y - part.height() / 2.0 + PART_GAP / 2.0;
     let baseline = top + PERCENTAGE.size;
     canvas.words(spot(at.x, baseline), &part.percentage, TextStyle::new(PERCENTAGE, anchor, INK));
-    for (i, line) in part.name.iter().enumerate() {
-        let y = baseline + count(i + 1) * NAME.line_height();
-        canvas.words(spot(at.x, y), line, TextStyle::new(NAME, anchor, INK));
-    }
+    let first = spot(at.x, baseline + NAME.line_height());
+    canvas.text_lines(first, &part.name, TextStyle::new(NAME, anchor, INK));
 }
 
-/// The place at this distance and so many turns clockwise from the top.
+/// The point at this distance from the centre, this many turns clockwise from the top.
 fn around(centre: Spot, radius: f64, turns: f64) -> Spot {
     let angle = turns * std::f64::consts::TAU;
     spot(centre.x + radius * libm::sin(angle), centre.y - radius * libm::cos(angle))
@@ -196,7 +195,7 @@ const PERCENTAGE: crate::font::Face = PANEL_TITLE;
 const RADIUS_PART_MAX: f64 = 0.2;
 const RADIUS_PART_MIN: f64 = 0.14;
 const HOLE: f64 = 0.58;
-/// Between the ring and the names, and how much of it a leader takes outwards.
+/// Between the ring and the names, and the part of it in which a leader runs outwards.
 const LEADER: f64 = 19.0;
 const STUB: f64 = 6.0;
 /// Between parts of the ring, and between their names.

@@ -1,4 +1,4 @@
-//! The measures of the page: sizes of type, of panels and of the gaps between things.
+//! The measures of a figure: sizes of type, panels and gaps.
 
 use crate::font::Face;
 
@@ -24,12 +24,12 @@ pub(crate) struct Sheet {
     pub(crate) columns: usize,
     /// From the left edge of the axis label to the right edge of the names.
     pub(crate) cell_width: f64,
-    /// Of the area between the axes, unless names need more.
+    /// Of the box between the axes, unless names need more.
     pub(crate) plot_height: f64,
 }
 
 impl Sheet {
-    /// Many panels are small, but not so small that a page-wide print cannot be read.
+    /// Many panels are small, but legible in a page-wide print.
     pub(crate) fn new(columns: usize) -> Self {
         let (cell_width, plot_height) = match columns {
             0 | 1 => (640.0, 320.0),

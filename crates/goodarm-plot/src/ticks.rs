@@ -14,7 +14,7 @@ pub(crate) struct Tick {
     pub(crate) label: String,
 }
 
-/// The marks asked for, or about `count_max` labelled ones at round numbers; in rising order.
+/// The marks that the axis asks for, or about `count_max` labelled ones at round numbers; in rising order.
 pub(crate) fn ticks(axis: &Axis, span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     match &axis.ticks {
         Some(asked) => asked_ticks(asked, span),
@@ -25,7 +25,7 @@ pub(crate) fn ticks(axis: &Axis, span: &AxisSpan, count_max: usize) -> Vec<Tick>
     }
 }
 
-/// The span, up to round numbers at its ends if they are near.
+/// The span, extended to round numbers at its ends if they are near.
 pub(crate) fn rounded(span: AxisSpan, count_max: usize) -> AxisSpan {
     if span.scale == Scale::Log10 || span.start > span.end {
         return span;
@@ -40,7 +40,7 @@ pub(crate) fn rounded(span: AxisSpan, count_max: usize) -> AxisSpan {
     if near(span.start - (first - step)) {
         rounded.start = first - step;
     }
-    // One more number may be one too many; then the step would no longer be the same.
+    // With one more number the step may change; then the span stays.
     let (new_step, _) = round_values(rounded.start, rounded.end, count_max);
     if (new_step - step).abs() < ROUNDING * step { rounded } else { span }
 }
@@ -95,8 +95,7 @@ fn multiples(step: f64, low: f64, high: f64) -> Vec<f64> {
     values
 }
 
-/// Powers of ten; between them 2 and 5 if there are few, and ordinary round numbers if there are
-/// hardly any.
+/// Powers of ten, with 2 and 5 between them if there are few; ordinary round numbers if there are hardly any.
 fn log_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     let decades = span.high() - span.low();
     if decades >= DECADES_FOR_POWERS {
@@ -149,14 +148,14 @@ fn powers_of_ten(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     ticks
 }
 
-/// Counts of decades between labels that a reader takes in at a glance.
+/// Decades between labels.
 const STRIDES: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 50.0, 100.0, 200.0, 400.0];
 const DECADES_FOR_POWERS: f64 = 2.5;
 
 /// As a part of a step.
 const NEAR_STEP: f64 = 0.45;
 
-/// Quotients that should be whole numbers miss them by less.
+/// Rounding errors of quotients that should be whole numbers are below this.
 const ROUNDING: f64 = 1e-9;
 const TICKS_MAX: usize = 200;
 

@@ -42,8 +42,8 @@ fn report(made: &Reproduction, path: &Path, begin: Instant, quiet: bool) {
     if quiet {
         return;
     }
-    for FigureSection { entry, drawn, .. } in &made.sections {
-        terminal::print_line(&format!("{}: {}", entry.name, entry.title));
+    for FigureSection { spec, drawn, .. } in &made.sections {
+        terminal::print_line(&format!("{}: {}", spec.name, spec.title));
         for finding in &drawn.findings {
             terminal::print_line(&format!("  {finding}"));
         }

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// All work of this process runs on so many threads.
+/// Sets the number of threads of this process.
 pub(crate) fn set_threads(threads: Option<usize>) -> Result<(), CommandError> {
     let threads = threads.unwrap_or(0);
     rayon::ThreadPoolBuilder::new()
@@ -46,7 +46,7 @@ pub(crate) fn set_threads(threads: Option<usize>) -> Result<(), CommandError> {
         .map_err(|error| CommandError::wrong_input(format!("--threads {threads}: {error}")))
 }
 
-/// Becomes true when the person presses Ctrl-C; at the second time the process ends at once.
+/// Becomes true on Ctrl-C. A second Ctrl-C ends the process at once.
 pub(crate) fn cancelled_by_ctrl_c() -> Result<Arc<AtomicBool>, CommandError> {
     let cancelled = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&cancelled);
@@ -60,7 +60,7 @@ pub(crate) fn cancelled_by_ctrl_c() -> Result<Arc<AtomicBool>, CommandError> {
     Ok(cancelled)
 }
 
-/// Runs an experiment, and shows how far it is.
+/// Runs an experiment and shows its progress.
 pub(crate) fn run_experiment(
     experiment: Experiment,
     cancelled: &AtomicBool,

@@ -1,4 +1,4 @@
-//! `goodarm-lab trace`: one JSON line per pull, so that anyone can check a policy against the paper.
+//! `goodarm-lab trace`: one JSON line per call, to check a policy against the paper by hand.
 
 use std::fmt;
 use std::fs;
@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::problem_file::{ProblemFile, ProblemFileError};
 use crate::terminal::{self, CommandError, Exit};
 
-/// Why there is no trace, or no more of it.
+/// Why a trace cannot be made or continued.
 #[derive(Debug, Error)]
 pub(crate) enum TraceError {
     /// The file cannot be read.
@@ -23,7 +23,7 @@ pub(crate) enum TraceError {
     /// The lines cannot be written.
     #[error("standard output: cannot be written: {0}")]
     Write(io::Error),
-    /// A policy chose what it may not.
+    /// A policy chose a call that is not allowed.
     #[error("a bug in goodarm: {0}")]
     Ask(AskError),
     /// A score was refused after it had been checked.
@@ -59,7 +59,7 @@ pub(crate) fn run(path: &Path) -> Result<(), TraceError> {
     let mut out = BufWriter::with_capacity(OUT_BYTES, terminal::own_text());
     let traced = trace(file, &mut out);
     match traced.and(out.flush().map_err(TraceError::Write)) {
-        // As with `| head`: the reader has what it wanted.
+        // The reader has closed the pipe, as `head` does.
         Err(TraceError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome,
     }
@@ -84,13 +84,13 @@ fn trace(file: ProblemFile, out: &mut impl Write) -> Result<(), TraceError> {
         let (arm, attribute) = call.pair().expect("the file has no questions");
         let score = observations.next(arm, attribute);
         let Call { ticket, ceiling, branch, loan, .. } = call;
-        // Each call costs just its price, as in the paper.
+        // Each call costs its price, as in the paper.
         session.settle(ticket, &Outcome::Score(score), ceiling).map_err(TraceError::Settle)?;
         certified.extend(session.certified());
         let spent = Money(session.books().ledger().settled());
         let lent = loan.map(|(_, loan)| format!("\"lent\":{:?},", loan.share.fraction()));
         let lent = lent.unwrap_or_default();
-        // {:?} writes the shortest number that reads back the same, in a form that is JSON.
+        // {:?} writes the shortest decimal that parses to the same number, which is valid JSON.
         writeln!(
             out,
             "{{\"t\":{time},\"branch\":\"{branch}\",\"arm\":{arm},\"attribute\":{attribute},{lent}\
@@ -113,7 +113,7 @@ impl fmt::Display for Money {
     }
 }
 
-/// The certified arms as text: it only grows, so no line writes out the numbers anew.
+/// The certified arms as text. It only grows, so each number is formatted once.
 #[derive(Default)]
 struct CertifiedText {
     count: usize,

@@ -203,7 +203,7 @@ pub(super) fn instances(runs: &[ExperimentRun]) -> DrawnFigure {
     )
 }
 
-/// Certified good arms over whatever varies, a panel for each world: for any experiment.
+/// Any experiment: certified good arms over what varies (budget, δ or concurrency), a panel for each world.
 pub(super) fn overview(run: &ExperimentRun) -> Figure {
     let spec = &run.experiment.spec;
     let calls = |cell: &CellSummary| real(cell.concurrency);

@@ -6,7 +6,7 @@ use minijinja::{Value, context};
 
 use crate::figures::{ExperimentRun, FigureSection};
 
-/// The whole page; `missing` says which figures were left out, and why.
+/// The whole page; `missing` names the figures that were left out, and why.
 pub fn page(sections: &[FigureSection], missing: &[&str], quick: bool) -> String {
     let sections: Vec<Value> = sections.iter().map(section).collect();
     PAGE.fill(context! {
@@ -19,12 +19,12 @@ pub fn page(sections: &[FigureSection], missing: &[&str], quick: bool) -> String
 }
 
 fn section(section: &FigureSection) -> Value {
-    let FigureSection { entry, runs, drawn } = section;
-    let named = entry.experiments.iter().map(|(name, _)| *name);
+    let FigureSection { spec, runs, drawn } = section;
+    let named = spec.experiments.iter().map(|(name, _)| *name);
     context! {
-        name => entry.name,
-        title => entry.title,
-        // Our own pencil escapes what it writes.
+        name => spec.name,
+        title => spec.title,
+        // goodarm-plot has escaped all text in it.
         svg => own(goodarm_plot::svg(&drawn.figure)),
         findings => drawn.findings.clone(),
         runs => named.zip(runs).map(|(name, run)| numbers(name, run)).collect::<Vec<_>>(),

@@ -52,7 +52,7 @@ pub(super) fn synthetic(runs: &[ExperimentRun]) -> DrawnFigure {
     }
 }
 
-/// What the trials say about the printed rule.
+/// Whether the printed rule differs from round-robin.
 fn one_trajectory(run: &ExperimentRun) -> Vec<String> {
     let same = run.same_trajectory("BMA-GAI", "CB-GAI");
     let targeted = run.targeted("BMA-GAI");

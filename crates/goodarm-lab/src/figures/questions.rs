@@ -27,7 +27,7 @@ pub(super) fn questions(runs: &[ExperimentRun]) -> DrawnFigure {
     DrawnFigure { figure, findings: runs.iter().flat_map(findings).collect() }
 }
 
-/// What each method reached, and how often it was wrong.
+/// Certified good answers of each method, and the wrong ones.
 fn findings(run: &ExperimentRun) -> Vec<String> {
     let mut findings = Vec::new();
     for world in run.worlds() {
@@ -49,7 +49,7 @@ fn findings(run: &ExperimentRun) -> Vec<String> {
     findings
 }
 
-/// What certifying every good answer costs in each world of an experiment.
+/// The cost of certifying every good answer, in each world.
 pub(super) fn shared_calls(runs: &[ExperimentRun]) -> DrawnFigure {
     let Some(run) = runs.first() else { return DrawnFigure::default() };
     let worlds: Vec<&str> = run.worlds().collect();
@@ -61,7 +61,7 @@ pub(super) fn shared_calls(runs: &[ExperimentRun]) -> DrawnFigure {
             .map(|world| cost(world, method).map_or(Bar { value: f64::NAN, error: None }, bar))
             .collect(),
     });
-    // A world and the one after it, in which calls are shared.
+    // Pairs of worlds; in the second one calls are shared.
     let findings = worlds.chunks_exact(2).flat_map(|pair| {
         run.methods().filter_map(move |method| {
             let (before, after) = (cost(pair[0], method)?, cost(pair[1], method)?);
@@ -90,7 +90,7 @@ pub(super) fn shared_calls(runs: &[ExperimentRun]) -> DrawnFigure {
     DrawnFigure { figure, findings }
 }
 
-/// What so many certificates cost in each world, for the first method.
+/// The cost of the first certificates in each world, for the first method.
 pub(super) fn costs_of_certificates(runs: &[ExperimentRun]) -> DrawnFigure {
     let Some(run) = runs.first() else { return DrawnFigure::default() };
     let Some(method) = run.methods().next() else { return DrawnFigure::default() };
@@ -124,8 +124,8 @@ pub(super) fn costs_of_certificates(runs: &[ExperimentRun]) -> DrawnFigure {
 }
 
 impl ExperimentRun {
-    /// What had been spent on average at the first certificate, the second, and so on, as far as every
-    /// trial of the first method came.
+    /// The mean cost at the first certificate, the second, and so on, up to the smallest number of
+    /// certificates in a trial of the first method.
     fn costs(&self, world: usize) -> Vec<f64> {
         let trials = self.trials_of(|cell| cell.world == world && cell.method == 0);
         let count = trials.iter().map(|trial| trial.certified.len()).min().unwrap_or(0);
@@ -137,5 +137,5 @@ impl ExperimentRun {
     }
 }
 
-/// Of which the findings speak.
+/// Numbers of certificates in the findings.
 const COUNTS: [usize; 3] = [20, 50, 70];

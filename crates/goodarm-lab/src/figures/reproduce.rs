@@ -1,4 +1,4 @@
-//! Chosen figures, made one after the other.
+//! Makes the chosen figures, one after the other.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::figures::run::write;
 use crate::figures::{
-    DataSource, ENTRIES, ExperimentRun, FigureError, FigureSection, FigureSpec, page,
+    DataSource, ExperimentRun, FIGURES, FigureError, FigureSection, FigureSpec, page,
 };
 
 /// Why figures cannot be made.
@@ -18,10 +18,10 @@ pub enum ReproduceError {
     /// There is no figure of this name.
     #[error("figure {}", goodarm_files::none_of(name, &names()))]
     Unknown {
-        /// What was asked for.
+        /// The name.
         name: String,
     },
-    /// All that were chosen replay recorded answers, and there are none.
+    /// All chosen figures replay recorded answers, and no file of them is given.
     #[error("{DATA_NEEDED}")]
     DataNeeded,
     /// A figure cannot be made or written.
@@ -31,38 +31,42 @@ pub enum ReproduceError {
 
 /// Which figures, and how.
 pub struct ReproduceOrder<'a> {
-    /// Which.
-    pub entries: Vec<&'static FigureSpec>,
-    /// Whether these are all there are, so that one may stand in for another.
+    /// The figures.
+    pub figures: Vec<&'static FigureSpec>,
+    /// Whether these are all figures: then a built-in recording replaces a missing one.
     pub is_all: bool,
     /// Recorded answers, for the figures that replay them.
     pub data: Option<&'a str>,
-    /// Whether few repetitions will do.
+    /// Few repetitions.
     pub quick: bool,
     /// Where to write each figure as soon as it is done.
     pub out: Option<&'a Path>,
 }
 
 impl<'a> ReproduceOrder<'a> {
-    /// The figures of these names, or all if there are none.
+    /// The figures with these names, or all if the list is empty.
     pub fn new(names: &[String]) -> Result<Self, ReproduceError> {
-        let entries = names.iter().map(|name| entry(name)).collect::<Result<Vec<_>, _>>()?;
+        let figures = names.iter().map(|name| spec(name)).collect::<Result<Vec<_>, _>>()?;
         let is_all = names.is_empty();
-        let entries = if is_all { ENTRIES.iter().collect() } else { entries };
-        Ok(Self { entries, is_all, data: None, quick: false, out: None })
+        let figures = if is_all { FIGURES.iter().collect() } else { figures };
+        Ok(Self { figures, is_all, data: None, quick: false, out: None })
     }
 
-    /// With these recorded answers; refused if there are none and nothing can be made without.
+    /// With these recorded answers.
+    ///
+    /// # Errors
+    ///
+    /// There are none, and all chosen figures need them.
     pub fn with_data(self, data: Option<&'a str>) -> Result<Self, ReproduceError> {
-        let needs_data = |entry: &&FigureSpec| matches!(entry.recorded, DataSource::Given);
-        if data.is_none() && self.entries.iter().all(needs_data) {
+        let needs_data = |spec: &&FigureSpec| matches!(spec.data, DataSource::Argument);
+        if data.is_none() && self.figures.iter().all(needs_data) {
             return Err(ReproduceError::DataNeeded);
         }
         Ok(Self { data, ..self })
     }
 }
 
-/// Figures that are done.
+/// The figures that were made.
 pub struct Reproduction {
     /// In the order of the figures.
     pub sections: Vec<FigureSection>,
@@ -73,33 +77,33 @@ pub struct Reproduction {
 
 impl Reproduction {
     /// Makes the figures until `cancelled`; a figure whose experiments were cut short is left out.
-    /// `run` runs an experiment, as [`ExperimentRun::new`] does, and may show how far it is.
+    /// `run` runs an experiment, as [`ExperimentRun::new`] does, and may show its progress.
     pub fn new(
         order: &ReproduceOrder<'_>,
         cancelled: &AtomicBool,
         run: &mut dyn FnMut(Experiment) -> ExperimentRun,
     ) -> Result<Self, FigureError> {
         let mut made = Self { sections: Vec::new(), missing: Vec::new(), quick: order.quick };
-        for entry in &order.entries {
-            let recorded = match entry.recorded {
-                DataSource::Nothing => None,
-                DataSource::Given if order.data.is_none() => {
+        for spec in &order.figures {
+            let recorded = match spec.data {
+                DataSource::NotNeeded => None,
+                DataSource::Argument if order.data.is_none() => {
                     if !made.missing.contains(&DATA_MISSING) {
                         made.missing.push(DATA_MISSING);
                     }
                     continue;
                 }
-                DataSource::Given => order.data,
-                // It stands in for what is missing, unless someone asks for it.
+                DataSource::Argument => order.data,
+                // It replaces a missing recording; it is also made if it is named.
                 DataSource::BuiltIn(_) if order.data.is_some() && order.is_all => continue,
                 DataSource::BuiltIn(pools) => Some(pools),
             };
-            let experiments = entry.prepare(recorded, order.quick)?;
+            let experiments = spec.prepare(recorded, order.quick)?;
             let runs = experiments.into_iter().map(&mut *run).collect();
             if cancelled.load(Ordering::Relaxed) {
                 break;
             }
-            let section = FigureSection::new(entry, runs);
+            let section = FigureSection::new(spec, runs);
             if let Some(folder) = order.out {
                 section.write(folder)?;
             }
@@ -108,7 +112,7 @@ impl Reproduction {
         Ok(made)
     }
 
-    /// Writes the page with all of them, and says where it is.
+    /// Writes the page with all of them, and returns its path.
     pub fn write_page(&self, folder: &Path) -> Result<PathBuf, FigureError> {
         let path = folder.join("index.html");
         write(&path, page(&self.sections, &self.missing, self.quick).as_bytes())?;
@@ -117,12 +121,12 @@ impl Reproduction {
 }
 
 fn names() -> Vec<&'static str> {
-    ENTRIES.iter().map(|entry| entry.name).collect()
+    FIGURES.iter().map(|spec| spec.name).collect()
 }
 
-fn entry(name: &str) -> Result<&'static FigureSpec, ReproduceError> {
+fn spec(name: &str) -> Result<&'static FigureSpec, ReproduceError> {
     let unknown = || ReproduceError::Unknown { name: name.to_owned() };
-    ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(unknown)
+    FIGURES.iter().find(|spec| spec.name == name).ok_or_else(unknown)
 }
 
 const DATA_NEEDED: &str = "\

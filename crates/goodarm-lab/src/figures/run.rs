@@ -7,11 +7,12 @@ use std::sync::atomic::AtomicBool;
 
 use goodarm_files::toml_text;
 use goodarm_plot::Figure;
-use goodarm_sim::experiment::{Experiment, ExperimentError, ExperimentSpec};
+use goodarm_sim::experiment::{Experiment, ExperimentSpec};
 use goodarm_sim::summary::{CellSummary, summarize};
 use goodarm_sim::trial::Trial;
 use thiserror::Error;
 
+use crate::experiment_file::ExperimentFault;
 use crate::figures::{DrawnFigure, FigureSpec};
 use crate::{PngError, png, trials};
 
@@ -19,28 +20,20 @@ use crate::{PngError, png, trials};
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FigureError {
-    /// The text of an experiment.
-    #[error("{name}: {reason}")]
-    Text {
-        /// The experiment.
-        name: &'static str,
-        /// Line, key and what was expected.
-        reason: String,
-    },
-    /// An experiment that cannot be run, perhaps because of the recorded answers.
+    /// An experiment cannot be read or run.
     #[error("{name}: {error}")]
     Experiment {
-        /// The experiment.
+        /// Its name.
         name: &'static str,
-        /// What is wrong with it.
-        error: ExperimentError,
+        /// The reason.
+        error: ExperimentFault,
     },
     /// A file cannot be written.
     #[error("{}: {error}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The reason.
         error: io::Error,
     },
     /// A figure as PNG.
@@ -50,16 +43,16 @@ pub enum FigureError {
 
 /// An experiment that has been run.
 pub struct ExperimentRun {
-    /// What was to be run.
+    /// The experiment.
     pub experiment: Experiment,
-    /// In the order of the experiment's cells; none if it was cancelled before.
+    /// In the order of the experiment's cells; `None` if it was cancelled before.
     pub trials: Vec<Option<Trial>>,
     /// One for each cell.
     pub summaries: Vec<CellSummary>,
 }
 
 impl ExperimentRun {
-    /// Runs an experiment until `cancelled`; `progress` is told how many trials are done, from any
+    /// Runs an experiment until `cancelled`. `progress` is called with the number of finished trials, from any
     /// thread.
     pub fn new(
         experiment: Experiment,
@@ -82,13 +75,13 @@ impl ExperimentRun {
         write(&path, &bytes)
     }
 
-    /// Writes what the cells gave, as JSON.
+    /// Writes the summaries of the cells, as JSON.
     pub fn write_summaries(&self, path: &Path) -> Result<(), FigureError> {
         let json = serde_json::to_string_pretty(&self.summaries).expect("plain data");
         write(path, format!("{json}\n").as_bytes())
     }
 
-    /// What each cell gave, as a table for a terminal.
+    /// The summaries of the cells, as a table for a terminal.
     pub fn text(&self) -> String {
         let mut rows = vec![
             ["world", "method", "δ", "budget", "out", "certified good", "wrong in"]
@@ -120,42 +113,43 @@ impl FigureSpec {
     /// Reads the experiments of this figure; with `quick`, they have few repetitions.
     pub fn prepare(&self, data: Option<&str>, quick: bool) -> Result<Vec<Experiment>, FigureError> {
         let experiment = |&(name, text): &(&'static str, &str)| {
-            let mut spec: ExperimentSpec = toml_text::parse(text)
-                .map_err(|error| FigureError::Text { name, reason: error.to_string() })?;
+            let failed = |error| FigureError::Experiment { name, error };
+            let spec = toml_text::parse(text).map_err(ExperimentFault::Text);
+            let mut spec: ExperimentSpec = spec.map_err(failed)?;
             if quick {
                 spec.repetitions = (spec.repetitions / QUICK_DIVISOR).clamp(QUICK_MIN, QUICK_MAX);
             }
-            Experiment::new(spec, data).map_err(|error| FigureError::Experiment { name, error })
+            Experiment::new(spec, data).map_err(|error| failed(error.into()))
         };
         self.experiments.iter().map(experiment).collect()
     }
 }
 
-/// A figure of `goodarm-lab reproduce` that is done.
+/// A figure of `goodarm-lab reproduce`, with its trials.
 pub struct FigureSection {
-    /// Which.
-    pub entry: &'static FigureSpec,
-    /// Its experiments.
+    /// Its specification.
+    pub spec: &'static FigureSpec,
+    /// One for each experiment.
     pub runs: Vec<ExperimentRun>,
-    /// What came out.
+    /// The figure.
     pub drawn: DrawnFigure,
 }
 
 impl FigureSection {
     /// Draws the figure.
-    pub fn new(entry: &'static FigureSpec, runs: Vec<ExperimentRun>) -> Self {
-        let drawn = (entry.draw)(&runs);
-        Self { entry, runs, drawn }
+    pub fn new(spec: &'static FigureSpec, runs: Vec<ExperimentRun>) -> Self {
+        let drawn = (spec.draw)(&runs);
+        Self { spec, runs, drawn }
     }
 
     /// Writes the figure, and each experiment with its trials and summaries.
     pub fn write(&self, folder: &Path) -> Result<(), FigureError> {
-        for (run, (name, text)) in self.runs.iter().zip(self.entry.experiments) {
+        for (run, (name, text)) in self.runs.iter().zip(self.spec.experiments) {
             run.write_trials(folder, name)?;
             run.write_summaries(&folder.join(format!("{name}.json")))?;
             write(&folder.join(format!("{name}.toml")), text.as_bytes())?;
         }
-        write_figure(&self.drawn.figure, folder, self.entry.name)
+        write_figure(&self.drawn.figure, folder, self.spec.name)
     }
 }
 

@@ -1,5 +1,4 @@
-//! From the verifiers' approval to the truth: what labels claim, how often they are wrong, and which thresholds
-//! they suggest.
+//! From approved to right: claims from labels, how often they are false, and calibrated thresholds.
 
 use goodarm_plot::{
     Axis, Bar, BarChart, BarSeries, Figure, Look, Panel, Point, Series, SeriesKind,
@@ -10,8 +9,8 @@ use goodarm_sim::summary::{CellSummary, LabelSummary};
 
 use crate::figures::{DrawnFigure, ExperimentRun, bar, point, real};
 
-/// Labels until a claim, false claims at the boundary and in wrong ways, and thresholds that were guessed or
-/// calibrated: an experiment each.
+/// Labels until a claim, false claims at the boundary, false claims in wrong ways, and guessed or calibrated
+/// thresholds: an experiment each.
 pub(super) fn truth(runs: &[ExperimentRun]) -> DrawnFigure {
     let [biased, labels, boundary, twins] = runs else { return DrawnFigure::default() };
     let figure = Figure::new(
@@ -38,7 +37,7 @@ pub(super) fn truth(runs: &[ExperimentRun]) -> DrawnFigure {
     DrawnFigure { figure, findings }
 }
 
-/// Answers and right ones of a world whose set is certified as a whole.
+/// The number of answers, and of right ones, in a world whose answers are all certified.
 fn approved(run: &ExperimentRun, cell: &CellSummary) -> Option<(usize, usize)> {
     let world = run.experiment.spec.worlds.iter().find(|world| world.name == cell.world)?;
     match world.means {
@@ -61,7 +60,7 @@ fn right_share(cell: &CellSummary) -> f64 {
     cell.certified_right.map_or(0.0, |right| right.mean / certified_count(cell).max(1.0))
 }
 
-/// In which share of right answers sets are alike, in percent.
+/// Percent of right answers in a set, and the look of its series.
 const PERCENTS: [(u32, usize); 3] = [(100, 2), (99, 0), (98, 1)];
 
 fn needed(labels: &ExperimentRun, biased: &ExperimentRun, title: &str, share: f64) -> Panel {
@@ -77,7 +76,7 @@ fn needed(labels: &ExperimentRun, biased: &ExperimentRun, title: &str, share: f6
     let mut series: Vec<Series> = PERCENTS.map(of_percent).into();
     let misled = biased.summaries.iter().filter(|cell| cell.world.ends_with(GUESSED));
     for (cell, look) in misled.zip([3, 6, 12]) {
-        // Where it is not always true it is not always made.
+        // A claim that is not always true is not always made.
         let labelled = of_claim(cell, share).find(|one| one.claimed.mean >= 1.0);
         let name = format!("misled: {:.1} % right", 100.0 * right_share(cell));
         let point = labelled.map(|one| until(certified_count(cell), one));
@@ -91,7 +90,7 @@ fn needed(labels: &ExperimentRun, biased: &ExperimentRun, title: &str, share: f6
     Panel::lines(title, x, Axis::linear("labels"), series)
 }
 
-/// Labels until a claim about so many answers, and how much their number varies.
+/// Labels until a claim about this many answers, with their standard deviation.
 fn until(answers: f64, labelled: &LabelSummary) -> Point {
     Point { x: answers, y: labelled.labels.mean, error: Some(labelled.deviation) }
 }
@@ -128,7 +127,7 @@ fn at_boundary(run: &ExperimentRun) -> Panel {
     Panel::lines(title, Axis::linear("δ"), Axis::linear("frequency"), series)
 }
 
-/// What ways are called, and how they look.
+/// The name and look of each way.
 const WAYS: [(Way, &str, usize); 9] = [
     (Way::Claim, "goodarm", 3),
     (Way::SkipsWrong, "skips count as wrong", 11),
@@ -153,7 +152,7 @@ fn in_wrong_ways(run: &ExperimentRun) -> Panel {
     Panel::lines("(d) False claims in wrong ways", Axis::linear("δ"), y, series)
 }
 
-/// Worlds of the same answers stand in a group, and bars of the same thresholds have one look.
+/// Worlds with the same answers form a group; bars of the same thresholds have one look.
 fn by_thresholds(
     run: &ExperimentRun,
     y: Axis,

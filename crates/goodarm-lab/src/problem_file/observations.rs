@@ -1,9 +1,9 @@
-//! The scores that pulls will see, checked before the first pull.
+//! The scores of the calls, checked before the first call.
 
-use goodarm_core::problem::{Attribute, SCORE_ABS_MAX, ScoreError};
-use goodarm_core::{ArmId, AttributeId, Problem, ScoreModel};
+use goodarm_core::problem::Attribute;
+use goodarm_core::{ArmId, AttributeId, Problem};
 
-use crate::problem_file::{FieldError, check_count};
+use crate::problem_file::{ProblemFileError, check_count};
 
 /// For each pair a list of scores that begins again when it runs out.
 #[derive(Debug)]
@@ -21,7 +21,10 @@ struct Stream {
 }
 
 impl Observations {
-    pub(crate) fn new(rows: Vec<Vec<Vec<f64>>>, problem: &Problem) -> Result<Self, FieldError> {
+    pub(crate) fn new(
+        rows: Vec<Vec<Vec<f64>>>,
+        problem: &Problem,
+    ) -> Result<Self, ProblemFileError> {
         let attributes: Vec<&Attribute> =
             problem.attributes().map(|attribute| problem.attribute(attribute)).collect();
         check_count("observations", rows.len(), problem.arm_count(), "a list for each arm")?;
@@ -46,33 +49,15 @@ impl Observations {
     }
 }
 
-fn check_scores(scores: &[f64], attribute: &Attribute, path: &str) -> Result<(), FieldError> {
+fn check_scores(scores: &[f64], attribute: &Attribute, path: &str) -> Result<(), ProblemFileError> {
     if scores.is_empty() {
-        return Err(FieldError::new(path, "expected at least one score, found none"));
+        return Err(ProblemFileError::field(path, "expected at least one score, found none"));
     }
     for (index, &score) in scores.iter().enumerate() {
-        if let Some(fault) = fault(score, attribute) {
-            return Err(FieldError::new(format!("{path}[{index}]"), fault));
-        }
+        attribute.checked_score(score).map_err(|error| {
+            let fault = format!("the score {score} is {error}");
+            ProblemFileError::field(format!("{path}[{index}]"), fault)
+        })?;
     }
     Ok(())
-}
-
-/// What `Session::tell` would refuse, found before anything is printed.
-fn fault(score: f64, attribute: &Attribute) -> Option<String> {
-    let why = match attribute.checked_score(score) {
-        Ok(_) => return None,
-        Err(ScoreError::NotANumber) => {
-            format!("not between -{SCORE_ABS_MAX:e} and {SCORE_ABS_MAX:e}")
-        }
-        Err(ScoreError::NotBinary) => "neither 0 nor 1, but the attribute is binary".into(),
-        Err(ScoreError::BelowLowest(_)) if attribute.scores() == ScoreModel::UNIT => {
-            "below 0, but the attribute is bounded".into()
-        }
-        Err(ScoreError::BelowLowest(lowest)) => {
-            format!("below {lowest}, the lowest that the attribute declares")
-        }
-        Err(error) => error.to_string(),
-    };
-    Some(format!("the score {score} is {why}"))
 }

@@ -1,11 +1,11 @@
-//! The verifiers of a problem file, as in a job.
+//! The verifiers of a problem file.
 
 use goodarm_core::AttributeSpec;
 use goodarm_files::Scores;
 use goodarm_files::scores::WordOrTable;
 use serde::Deserialize;
 
-/// One verifier, as a job has it.
+/// One verifier.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
 pub(crate) struct VerifierFile {
@@ -16,8 +16,7 @@ pub(crate) struct VerifierFile {
     scores: ScoresKey,
 }
 
-/// The words of a job; but the noise of sub-Gaussian scores may be left out, and is 1 then, as in
-/// the paper.
+/// Like the key of a job, but σ of sub-Gaussian scores may be omitted: it is 1, as in the paper.
 #[derive(Deserialize)]
 #[serde(from = "WordOrTable<Table>")]
 struct ScoresKey(Scores);

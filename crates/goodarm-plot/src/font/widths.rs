@@ -1,8 +1,8 @@
-//! How wide the letters of Noto Sans are. A test compares every one of them with the typeface.
+//! The widths of the letters of Noto Sans. A test compares each with the typeface.
 
 use std::sync::LazyLock;
 
-/// Letters that follow each other, and the widths of each in [`UNITS_PER_EM`].
+/// The widths of consecutive letters, in [`UNITS_PER_EM`].
 pub(super) struct WidthRow {
     pub(super) first: u32,
     /// Regular and bold.
@@ -10,8 +10,8 @@ pub(super) struct WidthRow {
 }
 
 impl WidthRow {
-    /// A row of the table: the number of its first letter, then for each letter its regular and its bold
-    /// width, or one number if they are the same.
+    /// A row of the table: the code of its first letter, then the regular and the bold width of each letter,
+    /// or one number if they are equal.
     fn read(row: &str) -> Option<Self> {
         let (first, widths) = row.split_once(' ')?;
         let widths = widths.split(' ').map(|width| {

@@ -1,4 +1,4 @@
-//! Names at the right ends of lines, kept apart, with thin lines that lead to them.
+//! Names at the right ends of lines, without overlaps, with thin lines that lead to them.
 
 use super::shown;
 use super::track::Track;
@@ -12,7 +12,7 @@ use crate::sheet::{NAME, Sheet};
 
 /// The name of one series, in lines.
 pub(super) struct Name {
-    /// In the chart.
+    /// Its index in the chart.
     series: usize,
     lines: Vec<String>,
 }
@@ -36,7 +36,7 @@ pub(super) fn plan(chart: &LineChart, sheet: Sheet) -> Vec<Name> {
         .collect()
 }
 
-/// To the right of the area.
+/// Width to the right of the plot.
 pub(super) fn room(names: &[Name]) -> f64 {
     let widths = names.iter().flat_map(|name| &name.lines).map(|line| NAME.width(line));
     widths.reduce(f64::max).map_or(NO_NAMES, |widest| LEADER + SAMPLE_WIDTH + SAMPLE_GAP + widest)
@@ -54,7 +54,7 @@ pub(super) fn draw(canvas: &mut Canvas, names: &[Name], tracks: &[Track<'_>], pl
             Some((name, track, track.end(plot)?))
         })
         .collect();
-    ends.sort_by(|a, b| a.2.y.total_cmp(&b.2.y)); // lines that end alike stay in their order
+    ends.sort_by(|a, b| a.2.y.total_cmp(&b.2.y)); // stable: lines that end at the same height keep their order
     let labels: Vec<LabelBox> = ends
         .iter()
         .map(|(name, _, end)| LabelBox { middle: end.y, height: name.height() })
@@ -66,14 +66,12 @@ pub(super) fn draw(canvas: &mut Canvas, names: &[Name], tracks: &[Track<'_>], pl
         draw_line_sample(canvas, at, track.stroke(), track.marker());
         let style = TextStyle::new(NAME, Anchor::Start, INK);
         let first = middle - (count(name.lines.len()) - 1.0) * NAME.line_height() / 2.0;
-        for (i, line) in name.lines.iter().enumerate() {
-            let y = first + count(i) * NAME.line_height() + NAME.drop();
-            canvas.words(spot(at.x + SAMPLE_WIDTH + SAMPLE_GAP, y), line, style);
-        }
+        let words = spot(at.x + SAMPLE_WIDTH + SAMPLE_GAP, first + NAME.drop());
+        canvas.text_lines(words, &name.lines, style);
     }
 }
 
-/// From the end of a line to its name. One that ends early is first led to the edge.
+/// From the end of a line to its name. If the line ends early, a dotted one first leads to the edge.
 fn draw_leader(canvas: &mut Canvas, end: Spot, name: Spot, plot: Rect) {
     let stroke = Stroke::solid(FAINT, 0.8);
     let edge = spot(f64::max(end.x + LEADER_GAP, plot.right + 2.0), end.y);
@@ -84,14 +82,14 @@ fn draw_leader(canvas: &mut Canvas, end: Spot, name: Spot, plot: Rect) {
     canvas.line(edge, spot(name.x - 2.5, name.y), stroke);
 }
 
-/// Between the area and the samples.
+/// Between the plot and the samples.
 const LEADER: f64 = 18.0;
 /// Between the end of a line, with its marker, and its leader.
 const LEADER_GAP: f64 = 5.5;
-/// A line that ends so far from the edge ends early.
+/// A line that ends further than this from the edge ends early.
 const EARLY: f64 = 12.0;
 const NAME_GAP: f64 = 3.0;
 const NAME_WIDTH_PART_MAX: f64 = 0.27;
 const NAME_LINES_MAX: usize = 4;
-/// Right of the area if nothing is named there: half of a number on the axis.
+/// Width right of the plot without names: half of a number on the axis.
 const NO_NAMES: f64 = 12.0;

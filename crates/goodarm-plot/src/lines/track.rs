@@ -1,7 +1,7 @@
-//! One series on the sheet: its places, its stroke and its markers.
+//! One series on the sheet: its points, its stroke and its markers.
 //!
-//! Series that run on the same places all stay visible: the first is the widest and palest, each
-//! next one is narrower, the last is dashed on top, and markers take turns.
+//! Series that coincide all stay visible: the first is the widest and palest, each next one is
+//! narrower, the last is dashed on top, and markers alternate.
 
 use super::{Lines, shown, style_of};
 use crate::canvas::{Canvas, Stroke};
@@ -10,14 +10,14 @@ use crate::geometry::{Rect, Spot, count, spot};
 use crate::legend::{LINE_WIDTH, REFERENCE_WIDTH};
 use crate::look::{Colour, Marker, Style};
 
-/// A series, mapped to the sheet.
+/// A series in the coordinates of the sheet.
 pub(super) struct Track<'a> {
     pub(super) series: &'a Series,
     pub(super) style: Style,
     spots: Vec<Spot>,
-    /// Upper and lower edge of the error of each spot, where it has one.
+    /// Upper and lower end of the error of each spot, if it has one.
     errors: Vec<Option<(f64, f64)>>,
-    /// How many series run on these places, and how many of them lie below this one.
+    /// How many series coincide with this one, itself included, and how many of them are drawn before it.
     crowd_size: usize,
     crowd_rank: usize,
     /// The first of them in the chart.
@@ -36,9 +36,8 @@ impl<'a> Track<'a> {
             crowd_leader: index,
         };
         let y_of = |value: f64| {
-            let fraction = lines.y.span.place(value).unwrap_or(f64::NEG_INFINITY);
-            (plot.bottom - plot.height() * fraction)
-                .clamp(plot.top - OUT_OF_SIGHT, plot.bottom + OUT_OF_SIGHT)
+            let y = plot.y_at(lines.y.span.place(value).unwrap_or(f64::NEG_INFINITY));
+            y.clamp(plot.top - OUT_OF_SIGHT, plot.bottom + OUT_OF_SIGHT)
         };
         for point in shown(lines.chart, series) {
             let y = y_of(point.y);
@@ -47,20 +46,20 @@ impl<'a> Track<'a> {
                 track.errors = vec![None, None];
                 break;
             };
-            let x = plot.left + plot.width() * lines.x.place(x).unwrap_or(0.0);
+            let x = plot.x_at(lines.x.place(x).unwrap_or(0.0));
             let x = x.clamp(plot.left - OUT_OF_SIGHT, plot.right + OUT_OF_SIGHT);
             track.spots.push(spot(x, y));
-            let has_error = point.high > point.low;
-            track.errors.push(has_error.then(|| (y_of(point.high), y_of(point.low))));
+            let (high, low) = (point.y + point.error, point.y - point.error);
+            track.errors.push((high > low).then(|| (y_of(high), y_of(low))));
         }
         track
     }
 
-    /// The place furthest right that is in sight, or nearly so: where the name belongs.
+    /// The rightmost visible point: where the name belongs.
     pub(super) fn end(&self, plot: Rect) -> Option<Spot> {
         let inside = |at: &&Spot| at.x <= plot.right + 0.5;
         let last = self.spots.iter().filter(inside).max_by(|a, b| a.x.total_cmp(&b.x));
-        // Without any, the line comes in from beyond; its first place tells the height.
+        // If there is none, the line starts right of the plot; its first point gives the height.
         let at = last.or(self.spots.first())?;
         let x = at.x.clamp(plot.left, plot.right);
         Some(spot(x, at.y.clamp(plot.top, plot.bottom)))
@@ -87,7 +86,7 @@ impl<'a> Track<'a> {
             Stroke { colour, width: LINE_WIDTH, dashes }
         } else {
             let width = LINE_WIDTH + CROWD_WIDTH * f64::from(above.min(CROWD_WIDER_MAX));
-            // Light and dark in turn, so that each shows beside the next in grey too.
+            // Light and dark in turn, so that neighbours differ in grey as well.
             let paler = if above % 2 == 1 { CROWD_PALE_PERCENT } else { CROWD_DARK_PERCENT };
             Stroke::solid(colour.paler(paler), width)
         }
@@ -98,8 +97,8 @@ impl<'a> Track<'a> {
             .then_some((self.style.marker, self.style.colour))
     }
 
-    /// Where markers are drawn: at each place if there are few, else at some distance from each
-    /// other, and elsewhere than those of neighbouring series.
+    /// Where markers are drawn: at each point if there are few, otherwise spaced out, and shifted against
+    /// the markers of other series.
     pub(super) fn marked(&self) -> Vec<Spot> {
         if self.marker().is_none() {
             return Vec::new();
@@ -137,7 +136,7 @@ impl<'a> Track<'a> {
         if self.series.kind != SeriesKind::ErrorBars {
             return;
         }
-        // Whiskers on the same places stand beside each other.
+        // Whiskers of series that coincide are drawn side by side.
         let middle = count(self.crowd_size - 1) / 2.0;
         let aside = (count(self.crowd_rank) - middle) * WHISKER_STEP;
         let stroke = Stroke::solid(self.style.colour, 1.2);
@@ -152,7 +151,7 @@ impl<'a> Track<'a> {
     }
 }
 
-/// Finds series that cannot be told apart by their places.
+/// Finds series that coincide.
 pub(super) fn find_crowds(tracks: &mut [Track<'_>]) {
     let mut crowds: Vec<Vec<usize>> = Vec::new();
     for (i, track) in tracks.iter().enumerate() {
@@ -181,7 +180,7 @@ fn coincide(a: &Track<'_>, b: &Track<'_>) -> bool {
         && a.spots.iter().zip(&b.spots).all(near)
 }
 
-/// Each height holds until the next place.
+/// Each height holds until the next point.
 fn staircase(spots: &[Spot]) -> Vec<Spot> {
     let mut stairs: Vec<Spot> = Vec::with_capacity(2 * spots.len());
     for at in spots {
@@ -209,7 +208,7 @@ fn spaced(spots: &[Spot], phase: f64) -> Vec<Spot> {
     marked
 }
 
-/// Beyond the area by so much that no slope looks wrong, and small enough for any renderer.
+/// Far enough outside the plot that slopes look right, and small enough for any renderer.
 const OUT_OF_SIGHT: f64 = 10_000.0;
 /// Lines this close print as one.
 const NEAR: f64 = 0.75;

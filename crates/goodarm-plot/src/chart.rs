@@ -1,0 +1,56 @@
+//! What the layout asks of each kind of chart.
+
+use crate::canvas::{Anchor, Canvas, Stroke, TextStyle};
+use crate::geometry::{Rect, spot};
+use crate::look::{FAINT, GRID};
+use crate::sheet::{AXIS_LABEL, Sheet};
+
+/// A chart whose axes and texts are settled. `plot` is the box between the axes, `cell` the box of the whole panel.
+pub(crate) trait Chart {
+    /// Width that it needs left of the plot.
+    fn left_room(&self) -> f64 {
+        0.0
+    }
+
+    /// Width that it needs right of the plot.
+    fn right_room(&self) -> f64 {
+        0.0
+    }
+
+    /// Whether its plot ends where the plots of its column end. Bars have no names on the right and use that width.
+    fn shares_right(&self) -> bool {
+        true
+    }
+
+    /// Height that it needs above the plot.
+    fn top_room(&self) -> f64 {
+        0.0
+    }
+
+    /// Height that it needs below a plot of this width.
+    fn bottom_room(&self, _width: f64) -> f64 {
+        0.0
+    }
+
+    /// Height of the plot.
+    fn plot_height(&self, sheet: Sheet) -> f64 {
+        sheet.plot_height
+    }
+
+    fn draw(&self, canvas: &mut Canvas, plot: Rect, cell: Rect);
+}
+
+/// Replaces a chart that has nothing to show.
+pub(crate) struct NoData;
+
+impl Chart for NoData {
+    fn plot_height(&self, sheet: Sheet) -> f64 {
+        sheet.plot_height / 2.0
+    }
+
+    fn draw(&self, canvas: &mut Canvas, plot: Rect, _cell: Rect) {
+        canvas.rect(plot, None, Some(Stroke { colour: GRID, width: 1.0, dashes: &[4.0, 4.0] }));
+        let at = spot(plot.centre().x, plot.centre().y + AXIS_LABEL.drop());
+        canvas.words(at, "no data", TextStyle::new(AXIS_LABEL, Anchor::Middle, FAINT));
+    }
+}
