@@ -6,7 +6,7 @@ use std::time::Duration;
 use goodarm_core::ArmId;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::service::{CallContext, Dispatch, Verdict};
-use goodarm_live::throttle::{Limits, Throttle};
+use goodarm_live::throttle::{CallLimits, Throttle};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -28,7 +28,7 @@ thread_local! {
 pub(crate) fn receive(verifier: &str, bytes: &[u8]) {
     EXCHANGE.with(|Exchange { runtime, listener, job }| {
         for verifier in job.verifiers().iter().filter(|known| known.name.starts_with(verifier)) {
-            let throttle = Throttle::new(Limits {
+            let throttle = Throttle::new(CallLimits {
                 concurrency: 2,
                 rate: None,
                 retries: Some(0),

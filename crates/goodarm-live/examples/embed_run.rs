@@ -10,7 +10,7 @@ use goodarm_core::Cost;
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSettings, JobSpec, ServiceSpec};
 use goodarm_live::run::Run;
-use goodarm_live::service::{Called, Remote, Reply};
+use goodarm_live::service::{CallFuture, Remote, Reply};
 use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
 use goodarm_record::notice::{Notice, Observer};
@@ -23,7 +23,7 @@ impl Remote for Judge {
         candidate.json.clone()
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Throttle) -> CallFuture<'a> {
         Box::pin(async move {
             let approvals = if candidate.fields()["answer"] == "4" { 9 } else { 1 };
             let die = RandomState::new().hash_one(&candidate.id) % 10; // another one for each call

@@ -15,10 +15,10 @@ use crate::throttle::Throttle;
 /// Makes calls.
 pub(crate) struct Engine {
     throttles: Vec<Throttle>,
-    sender: UnboundedSender<Returned>,
-    receiver: UnboundedReceiver<Returned>,
+    sender: UnboundedSender<CallReturn>,
+    receiver: UnboundedReceiver<CallReturn>,
     /// What a wait brought.
-    first: Option<Returned>,
+    first: Option<CallReturn>,
     in_flight_count: usize,
     concurrency: usize,
     /// Those of calls in flight end with the engine.
@@ -26,7 +26,7 @@ pub(crate) struct Engine {
 }
 
 /// What came back from a call; no reply if the task that made it died, which is a bug of ours.
-pub(crate) struct Returned {
+pub(crate) struct CallReturn {
     pub(crate) call: Call,
     pub(crate) reply: Option<Reply>,
 }
@@ -60,7 +60,7 @@ impl Engine {
     }
 
     /// What has come back, without waiting.
-    pub(crate) fn take(&mut self) -> Option<Returned> {
+    pub(crate) fn take(&mut self) -> Option<CallReturn> {
         let returned = self.first.take().or_else(|| self.receiver.try_recv().ok())?;
         self.in_flight_count -= 1;
         Some(returned)
@@ -94,14 +94,15 @@ impl Engine {
     }
 
     /// Of each verifier: calls that were turned away and go on trying.
-    pub(crate) fn aside_counts(&self) -> impl Iterator<Item = usize> + '_ {
-        self.throttles.iter().map(Throttle::aside_count)
+    pub(crate) fn throttled_counts(&self) -> impl Iterator<Item = usize> + '_ {
+        self.throttles.iter().map(Throttle::throttled_count)
     }
 
     /// How many calls may be in flight now: if all that may are turned away, one more finds out whether
     /// others are, too.
     pub(crate) fn concurrency(&self) -> usize {
-        let needed = (self.aside_counts().sum::<usize>() + 1).min(self.concurrency + ASIDE_MAX);
+        let needed =
+            (self.throttled_counts().sum::<usize>() + 1).min(self.concurrency + THROTTLED_MAX);
         self.concurrency.max(needed)
     }
 
@@ -114,14 +115,14 @@ impl Engine {
 /// Sees to it that every call is answered, even if the task that makes it dies.
 struct CallGuard {
     call: Option<Call>,
-    sender: UnboundedSender<Returned>,
+    sender: UnboundedSender<CallReturn>,
 }
 
 impl CallGuard {
     fn hand_in(&mut self, reply: Option<Reply>) {
         if let Some(call) = self.call.take() {
             // No one listens any more when the work has been left.
-            let _ = self.sender.send(Returned { call, reply });
+            let _ = self.sender.send(CallReturn { call, reply });
         }
     }
 }
@@ -138,4 +139,4 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
 }
 
 /// So many calls beyond the job's concurrency may wait because they were turned away.
-const ASIDE_MAX: usize = 16;
+const THROTTLED_MAX: usize = 16;

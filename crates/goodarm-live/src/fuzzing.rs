@@ -4,12 +4,12 @@ use goodarm_data::candidates::Candidate;
 use goodarm_record::reply::Verdict;
 
 use crate::services::command::read;
-use crate::services::command::worker::request::{Owner, Request};
-use crate::services::score::Wanted;
+use crate::services::command::worker::request::{LineOwner, WorkerRequest};
+use crate::services::score::ReplyForm;
 
 /// The score in what a program wrote, if there is one.
 pub fn score_in(output: &[u8]) -> Option<f64> {
-    match read(&String::from_utf8_lossy(output), &Wanted::Score) {
+    match read(&String::from_utf8_lossy(output), &ReplyForm::Score) {
         (Verdict::Score(score), _) => Some(score),
         _ => None,
     }
@@ -17,7 +17,7 @@ pub fn score_in(output: &[u8]) -> Option<f64> {
 
 /// Whether a worker's line says that it answers this call about this candidate.
 pub fn answers_call(candidate: &Candidate, number: u64, line: &[u8]) -> bool {
-    let request = Request::new(candidate, number);
+    let request = WorkerRequest::new(candidate, number);
     assert_eq!(request.line.matches('\n').count(), 1, "a request is one line");
-    matches!(request.owner(line, true), Owner::This)
+    matches!(request.owner(line, true), LineOwner::This)
 }

@@ -35,8 +35,8 @@ use crate::secrets::{Redactor, Secrets};
 use crate::service::{
     AnswerReply, CallContext, CallTask, Dispatch, Reply, Service, ServiceWarning, Usage, Verdict,
 };
-use crate::services::Kinds;
-use crate::throttle::{Limits, Throttle};
+use crate::services::ServiceKinds;
+use crate::throttle::{CallLimits, Throttle};
 use crate::transcript::Exchange;
 
 /// A job, ready to run.
@@ -73,7 +73,7 @@ pub struct JobService {
     /// How its calls are charged.
     pub tariff: Tariff,
     /// When they may be sent.
-    pub limits: Limits,
+    pub limits: CallLimits,
     /// What each reply has a score for, by name; none if a reply is one score.
     pub criteria: Vec<String>,
     /// The attribute of the problem that its calls go by: its only one, or its first criterion.
@@ -84,9 +84,9 @@ pub struct JobService {
 
 impl JobService {
     /// A throttle that keeps to its limits, or to these in their place.
-    pub(crate) fn throttle(&self, limits: Limits) -> Throttle {
-        let throttle = Throttle::new(limits).among(self.service.manifest.address_count);
-        throttle.without(self.redactor.clone())
+    pub(crate) fn throttle(&self, limits: CallLimits) -> Throttle {
+        let throttle = Throttle::new(limits).with_addresses(self.service.manifest.address_count);
+        throttle.with_redactor(self.redactor.clone())
     }
 
     /// Makes a call that was dispatched. The reply has no secrets.
@@ -330,11 +330,15 @@ impl Job {
 
     /// Reads a job and everything it names.
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, JobError> {
-        Self::read_with(path, overrides, &Kinds::default())
+        Self::read_with(path, overrides, &ServiceKinds::default())
     }
 
     /// Reads a job whose verifiers may be of these kinds.
-    pub fn read_with(path: &Path, overrides: &Overrides, kinds: &Kinds) -> Result<Self, JobError> {
+    pub fn read_with(
+        path: &Path,
+        overrides: &Overrides,
+        kinds: &ServiceKinds,
+    ) -> Result<Self, JobError> {
         let text = reader::text_at(path)?;
         reader::parse(path, text, overrides, kinds, JobInputs::default())
     }
@@ -351,7 +355,7 @@ impl Job {
         overrides: &Overrides,
         given: JobInputs,
     ) -> Result<Self, JobError> {
-        reader::parse(path, text, overrides, &Kinds::default(), given)
+        reader::parse(path, text, overrides, &ServiceKinds::default(), given)
     }
 
     /// The most calls that a run may ask others to make, whatever they bill: a budget does not bound the
@@ -815,7 +819,11 @@ fn misused(spec: &ServiceSpec, makes_answers: bool, asked: &Subjects) -> Vec<Key
     problems
 }
 
-fn limits(spec: &ServiceSpec, settings: &JobSettings, problems: &mut Vec<KeyProblem>) -> Limits {
+fn limits(
+    spec: &ServiceSpec,
+    settings: &JobSettings,
+    problems: &mut Vec<KeyProblem>,
+) -> CallLimits {
     let concurrency = spec.concurrency.unwrap_or(settings.concurrency);
     if spec.concurrency == Some(0) {
         problems.push(KeyProblem::new("concurrency", "at least 1"));
@@ -823,7 +831,7 @@ fn limits(spec: &ServiceSpec, settings: &JobSettings, problems: &mut Vec<KeyProb
     if let Some(rate) = spec.rate {
         collect(in_range("rate", rate), problems);
     }
-    Limits {
+    CallLimits {
         concurrency: concurrency.max(1),
         rate: spec.rate,
         retries: spec.retries,

@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 mod forms;
 mod layers;
 
-use forms::Ends;
-use layers::{MARKS, Span};
+use forms::MatchEnds;
+use layers::{ByteRange, MARKS};
 
 /// The secrets of one verifier; those of its whole job, once it is part of one.
 #[derive(Default)]
@@ -55,10 +55,10 @@ impl Secrets {
 
 /// Strikes secrets out of texts. Without any it costs nothing.
 #[derive(Clone, Default)]
-pub(crate) struct Redactor(Option<Arc<Known>>);
+pub(crate) struct Redactor(Option<Arc<KeySearch>>);
 
 #[derive(Clone)]
-struct Known {
+struct KeySearch {
     texts: Vec<Box<[char]>>,
     /// Which bytes a form of a secret may begin with.
     starts: [bool; 256],
@@ -87,7 +87,7 @@ impl Redactor {
 
     fn add_chars(&mut self, text: Box<[char]>) {
         let known = self.0.get_or_insert_with(|| {
-            Arc::new(Known { texts: Vec::new(), starts: std::array::from_fn(|_| false) })
+            Arc::new(KeySearch { texts: Vec::new(), starts: std::array::from_fn(|_| false) })
         });
         let Some(&first) = text.first().filter(|_| !known.texts.contains(&text)) else { return };
         let known = Arc::make_mut(known);
@@ -99,14 +99,14 @@ impl Redactor {
     }
 }
 
-impl Known {
+impl KeySearch {
     /// Where secrets stand, in order, without overlaps.
-    fn spans(&self, text: &str) -> Result<Vec<Span>, TooMuch> {
-        let mut work = Work { left: text.len().saturating_mul(STEPS_PER_BYTE) + STEPS_MIN };
+    fn spans(&self, text: &str) -> Result<Vec<ByteRange>, TooMuchWork> {
+        let mut work = WorkBudget { left: text.len().saturating_mul(STEPS_PER_BYTE) + STEPS_MIN };
         let mut all = Vec::new();
         self.search(text.as_bytes(), 0, &mut work, &mut all)?;
         all.sort_unstable();
-        let mut spans: Vec<Span> = Vec::new();
+        let mut spans: Vec<ByteRange> = Vec::new();
         for (start, end) in all {
             let (start, end) = (text.floor_char_boundary(start), text.ceil_char_boundary(end));
             match spans.last_mut() {
@@ -123,11 +123,11 @@ impl Known {
         &self,
         text: &[u8],
         depth: usize,
-        work: &mut Work,
-        spans: &mut Vec<Span>,
-    ) -> Result<(), TooMuch> {
+        work: &mut WorkBudget,
+        spans: &mut Vec<ByteRange>,
+    ) -> Result<(), TooMuchWork> {
         work.take(text.len())?;
-        let mut ends = Ends::default();
+        let mut ends = MatchEnds::default();
         for (start, &byte) in text.iter().enumerate() {
             if !self.starts[usize::from(byte)] {
                 continue;
@@ -150,18 +150,18 @@ impl Known {
 }
 
 /// How many steps a search may still take: a text can be made so that it has many layers.
-struct Work {
+struct WorkBudget {
     left: usize,
 }
 
-impl Work {
-    fn take(&mut self, steps: usize) -> Result<(), TooMuch> {
-        self.left = self.left.checked_sub(steps).ok_or(TooMuch)?;
+impl WorkBudget {
+    fn take(&mut self, steps: usize) -> Result<(), TooMuchWork> {
+        self.left = self.left.checked_sub(steps).ok_or(TooMuchWork)?;
         Ok(())
     }
 }
 
-struct TooMuch;
+struct TooMuchWork;
 
 /// Says nothing of what it hides.
 impl fmt::Debug for Secrets {

@@ -63,7 +63,7 @@ pub struct Manifest {
     /// What its mean score is the mean of.
     pub mean_over: MeanOver,
     /// The recorded replies that it draws from.
-    pub draws_from: Option<DrawsFrom>,
+    pub draws_from: Option<DrawSource>,
     /// The files that decide what it says, as they were when it was made: a run whose files have
     /// changed is not resumed.
     pub files: Vec<Fingerprint>,
@@ -72,7 +72,7 @@ pub struct Manifest {
     /// What looks wrong before any call is made, such as a key that is sent without encryption.
     pub warning: Option<String>,
     /// If each call is one solution of the question: where the final answer is.
-    pub final_answers: Option<FinalAnswers>,
+    pub final_answers: Option<FinalAnswerRule>,
 }
 
 impl Default for Manifest {
@@ -121,7 +121,7 @@ impl DefaultPrice {
 
 /// Recorded replies, and how they are drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DrawsFrom {
+pub struct DrawSource {
     /// What of a recording it is.
     pub recording: String,
     /// In order: each is used once, and no other service of the job may see it.
@@ -130,7 +130,7 @@ pub struct DrawsFrom {
 
 /// Where the final answers are that a solver or a generator is compared by.
 #[derive(Clone, Debug)]
-pub struct FinalAnswers {
+pub struct FinalAnswerRule {
     /// The candidate's field that holds its own answer.
     pub field: String,
     /// Finds the final answer in a text.
@@ -139,7 +139,7 @@ pub struct FinalAnswers {
     pub bytes_max: usize,
 }
 
-impl FinalAnswers {
+impl FinalAnswerRule {
     /// The reply with its final answer, or why there is none. A service may have found it itself.
     fn read(&self, reply: Reply) -> Reply {
         let Some(text) = unread(&reply) else { return reply };
@@ -195,7 +195,7 @@ pub trait Remote: Send + Sync {
 
     /// Makes one call, void attempts and their retries included; [`attempt::attempts`] is the loop
     /// for that. A failure that may depend on the candidate counts: it is never void.
-    fn call<'a>(&'a self, subject: &'a Candidate, throttle: &'a Throttle) -> Called<'a>;
+    fn call<'a>(&'a self, subject: &'a Candidate, throttle: &'a Throttle) -> CallFuture<'a>;
 
     /// The most input tokens of a call about a candidate, if that is known; asked only if a price depends
     /// on it.
@@ -211,7 +211,7 @@ pub trait Remote: Send + Sync {
 }
 
 /// A call on its way.
-pub type Called<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
+pub type CallFuture<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
 
 /// A service that this process evaluates.
 pub trait Local: Send + Sync {
@@ -312,7 +312,7 @@ impl Service {
 
     /// The same as one whose answers to questions are compared by their final answers.
     #[must_use]
-    pub(crate) fn answering(mut self, final_answers: FinalAnswers) -> Self {
+    pub(crate) fn answering(mut self, final_answers: FinalAnswerRule) -> Self {
         if let Reach::Deferred(people) = &mut self.reach {
             people.terms.answer_bytes_max = Some(final_answers.bytes_max);
         }

@@ -1,5 +1,5 @@
 //! The kinds of services that a job file can name, one file or folder a kind, and the list of them.
-//! A program that embeds goodarm may add kinds of its own ([`Kinds::with`]).
+//! A program that embeds goodarm may add kinds of its own ([`ServiceKinds::with`]).
 
 pub mod check;
 pub mod command;
@@ -8,24 +8,24 @@ pub mod http;
 pub mod human;
 mod kind;
 pub mod llm;
+mod once_warning;
 pub mod pool;
 mod recorded;
 pub mod replay;
 pub(crate) mod rubric;
 pub(crate) mod score;
-mod untold;
 
 pub use self::endpoint::BODY_BYTES_MAX;
 pub(crate) use self::endpoint::without_keys;
-pub use self::kind::{Kind, KindKeys, Kinds, Setting};
+pub use self::kind::{KindKeys, ServiceContext, ServiceKind, ServiceKinds};
 
 /// The kinds that a job file can name. The list is open, not an enum, so that others can add to it.
-pub const KINDS: &[Kind] = &[
-    Kind::new::<check::CheckKeys>("check"),
-    Kind::new::<command::CommandKeys>("command").making_answers(),
-    Kind::new::<http::HttpKeys>("http").making_answers(),
-    Kind::new::<human::HumanKeys>("human").making_answers(),
-    Kind::new::<llm::LlmKeys>("llm").making_answers(),
-    Kind::new::<pool::PoolKeys>("pool").making_answers(),
-    Kind::new::<replay::ReplayKeys>("replay"),
+pub const KINDS: &[ServiceKind] = &[
+    ServiceKind::new::<check::CheckKeys>("check"),
+    ServiceKind::new::<command::CommandKeys>("command").making_answers(),
+    ServiceKind::new::<http::HttpKeys>("http").making_answers(),
+    ServiceKind::new::<human::HumanKeys>("human").making_answers(),
+    ServiceKind::new::<llm::LlmKeys>("llm").making_answers(),
+    ServiceKind::new::<pool::PoolKeys>("pool").making_answers(),
+    ServiceKind::new::<replay::ReplayKeys>("replay"),
 ];

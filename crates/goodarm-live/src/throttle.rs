@@ -5,7 +5,7 @@
 
 mod addresses;
 mod backoff;
-mod refusals;
+mod throttled_calls;
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,16 +16,16 @@ use goodarm_record::notice::Condition;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use self::addresses::{Addresses, Answered};
-use self::backoff::{Backoff, TroubleKind};
-pub(crate) use self::refusals::GivenUp;
-use self::refusals::Signs;
+use self::addresses::{AddressUpdate, Addresses};
+use self::backoff::{Backoff, OutageKind};
+pub(crate) use self::throttled_calls::GiveUp;
+use self::throttled_calls::ThrottledStats;
 use crate::secrets::Redactor;
 use crate::transcript::Transcript;
 
 /// What the job says about how often a verifier may be called.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct CallLimits {
     /// Requests in flight at once.
     pub concurrency: usize,
     /// Requests per second.
@@ -39,12 +39,12 @@ pub struct Limits {
 
 /// The run is stopping: send nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopping;
+pub struct ThrottleClosed;
 
 /// The throttle of one verifier; its clones are one throttle, shared by all calls.
 #[derive(Clone, Debug)]
 pub struct Throttle {
-    limits: Limits,
+    limits: CallLimits,
     transcript: Arc<Transcript>,
     redactor: Redactor,
     /// The answer that the call is on, if that is known.
@@ -81,7 +81,7 @@ struct State {
     /// What is wrong with the verifier, whatever the address.
     backoff: Backoff,
     addresses: Addresses,
-    signs: Signs,
+    stats: ThrottledStats,
 }
 
 /// The right to send one request; give back what became of it.
@@ -95,7 +95,7 @@ pub struct Turn<'a> {
 
 impl Throttle {
     /// An open throttle.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: CallLimits) -> Self {
         let state = State {
             stopping: false,
             out: 0,
@@ -107,7 +107,7 @@ impl Throttle {
             retry_count: 0,
             backoff: Backoff::OPEN,
             addresses: Addresses::new(1, limits.concurrency),
-            signs: Signs::default(),
+            stats: ThrottledStats::default(),
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
@@ -129,20 +129,20 @@ impl Throttle {
 
     /// The throttle of a verifier whose requests are spread over so many addresses.
     #[must_use]
-    pub fn among(self, address_count: usize) -> Self {
+    pub fn with_addresses(self, address_count: usize) -> Self {
         self.state().addresses = Addresses::new(address_count, self.limits.concurrency);
         self
     }
 
     /// The throttle of calls that are taken down word for word.
     #[must_use]
-    pub fn overheard(self, transcript: Transcript) -> Self {
+    pub fn with_transcript(self, transcript: Transcript) -> Self {
         Self { transcript: Arc::new(transcript), ..self }
     }
 
     /// The throttle of a verifier whose reasons must not hold certain secrets.
     #[must_use]
-    pub(crate) fn without(self, redactor: Redactor) -> Self {
+    pub(crate) fn with_redactor(self, redactor: Redactor) -> Self {
         Self { redactor, ..self }
     }
 
@@ -179,8 +179,8 @@ impl Throttle {
         state.calls_out = state.calls_out.saturating_sub(1);
         state.unscored_in_a_row = 0;
         let was_on_trial = std::mem::replace(&mut state.is_on_trial, false);
-        let had_trouble = state.backoff.end(|kind| kind == TroubleKind::Unscored);
-        if was_on_trial || had_trouble {
+        let had_outage = state.backoff.end(|kind| kind == OutageKind::Unscored);
+        if was_on_trial || had_outage {
             self.shared.apart_changed.notify_waiters();
             self.shared.changed.notify_waiters();
         }
@@ -192,9 +192,9 @@ impl Throttle {
         state.calls_out = state.calls_out.saturating_sub(1);
         state.unscored_in_a_row += 1;
         if state.is_on_trial && state.unscored_in_a_row >= UNSCORED_ON_TRIAL_MAX {
-            state.backoff.close(None, TroubleKind::NeverScored, reason.to_owned());
+            state.backoff.close(None, OutageKind::NeverScored, reason.to_owned());
         } else if state.unscored_in_a_row >= UNSCORED_MAX {
-            state.backoff.close(None, TroubleKind::Unscored, reason.to_owned());
+            state.backoff.close(None, OutageKind::Unscored, reason.to_owned());
         }
         state.is_on_trial
     }
@@ -211,12 +211,12 @@ impl Throttle {
 
     /// Why nothing more is sent, ever.
     pub fn final_reason(&self) -> Option<String> {
-        self.state().backoff.final_trouble().map(|trouble| trouble.reason.clone())
+        self.state().backoff.final_outage().map(|outage| outage.reason.clone())
     }
 
     /// Waits for the right to send one request, behind those that wait already. There is none for a
     /// verifier that is closed for good.
-    pub async fn turn(&self) -> Result<Turn<'_>, Stopping> {
+    pub async fn turn(&self) -> Result<Turn<'_>, ThrottleClosed> {
         let _admitted = self.shared.gate.lock().await;
         loop {
             if let Some(turn) = self.turn_in_queue(|| false).await? {
@@ -228,7 +228,7 @@ impl Throttle {
     /// The same for a call that was turned away. It lets one of the others find out whether the pause is
     /// over, and then goes before the rest of them: behind all, it might always come too late. If there
     /// is another pause by then, it steps aside again, or many such calls would keep the others away.
-    pub(crate) async fn turn_again(&self) -> Result<Turn<'_>, Stopping> {
+    pub(crate) async fn retry_turn(&self) -> Result<Turn<'_>, ThrottleClosed> {
         let is_paused = || self.state().closed_until(&self.limits).is_some();
         loop {
             self.pause_over().await;
@@ -239,7 +239,10 @@ impl Throttle {
     }
 
     /// The first of those that wait gets the next turn, unless it leaves before that.
-    async fn turn_in_queue(&self, leaves: impl Fn() -> bool) -> Result<Option<Turn<'_>>, Stopping> {
+    async fn turn_in_queue(
+        &self,
+        leaves: impl Fn() -> bool,
+    ) -> Result<Option<Turn<'_>>, ThrottleClosed> {
         let _first = self.shared.queue.lock().await;
         loop {
             if leaves() {
@@ -265,19 +268,19 @@ impl Throttle {
         }
     }
 
-    fn try_turn(&self) -> Result<Result<Turn<'_>, Obstacle>, Stopping> {
+    fn try_turn(&self) -> Result<Result<Turn<'_>, Obstacle>, ThrottleClosed> {
         let mut state = self.state();
-        if state.stopping || state.backoff.final_trouble().is_some() {
-            return Err(Stopping);
+        if state.stopping || state.backoff.final_outage().is_some() {
+            return Err(ThrottleClosed);
         }
         let address = match state.address(&self.limits) {
             Ok(address) => address,
             Err(obstacle) => return Ok(Err(obstacle)),
         };
         state.out += 1;
-        state.signs.sent_count += 1;
+        state.stats.sent_count += 1;
         state.addresses.sent(address);
-        Ok(Ok(Turn { throttle: self, address, number: state.signs.sent_count }))
+        Ok(Ok(Turn { throttle: self, address, number: state.stats.sent_count }))
     }
 
     async fn pause_over(&self) {
@@ -313,17 +316,17 @@ impl Throttle {
     pub fn condition(&self) -> Condition {
         let state = self.state();
         let now = Instant::now();
-        let Some(trouble) = state.backoff.trouble() else {
+        let Some(outage) = state.backoff.outage() else {
             return state.addresses.condition(now, self.limits.patience);
         };
-        let (since, reason) = (now.duration_since(trouble.since), trouble.reason.clone());
-        match trouble.kind {
-            TroubleKind::NeverScored => Condition::NeverScored { reason },
-            TroubleKind::Hopeless | TroubleKind::Mistrusted if state.is_on_trial => {
+        let (since, reason) = (now.duration_since(outage.since), outage.reason.clone());
+        match outage.kind {
+            OutageKind::NeverScored => Condition::NeverScored { reason },
+            OutageKind::Hopeless | OutageKind::Mistrusted if state.is_on_trial => {
                 Condition::NeverScored { reason }
             }
-            TroubleKind::Mistrusted => Condition::Mistrusted { reason },
-            TroubleKind::Hopeless => Condition::GivenUp { reason },
+            OutageKind::Mistrusted => Condition::Mistrusted { reason },
+            OutageKind::Hopeless => Condition::GivenUp { reason },
             _ if since > self.limits.patience => Condition::GivenUp { reason },
             _ => Condition::Down { since, reason },
         }
@@ -348,13 +351,13 @@ enum Obstacle {
 
 impl State {
     /// Where the next request goes, if it may be sent now.
-    fn address(&mut self, limits: &Limits) -> Result<usize, Obstacle> {
+    fn address(&mut self, limits: &CallLimits) -> Result<usize, Obstacle> {
         let now = Instant::now();
         if let Some(until) = self.backoff.closed_until(now) {
             return Err(Obstacle::Until(until));
         }
         // While nothing is scored, one request at a time finds out.
-        let allowed = if self.backoff.trouble().is_some() { 1 } else { limits.concurrency };
+        let allowed = if self.backoff.outage().is_some() { 1 } else { limits.concurrency };
         if self.out >= allowed {
             return Err(Obstacle::Others);
         }
@@ -374,8 +377,8 @@ impl State {
     }
 
     /// Until when nothing is sent, if there is such a pause; there is none for one that stops.
-    fn closed_until(&self, limits: &Limits) -> Option<Instant> {
-        if self.stopping || self.backoff.final_trouble().is_some() {
+    fn closed_until(&self, limits: &CallLimits) -> Option<Instant> {
+        if self.stopping || self.backoff.final_outage().is_some() {
             return None;
         }
         let now = Instant::now();
@@ -398,8 +401,8 @@ impl Turn<'_> {
     pub fn answered(self) {
         let mut state = self.throttle.state();
         state.unreached_in_a_row = 0;
-        state.signs.answered(self.number);
-        let Answered { is_over, has_grown } = state.addresses.answered(self.address);
+        state.stats.answered(self.number);
+        let AddressUpdate { is_over, has_grown } = state.addresses.answered(self.address);
         drop(state);
         if is_over {
             self.throttle.shared.apart_changed.notify_waiters();
@@ -420,20 +423,20 @@ impl Turn<'_> {
         state.unreached_in_a_row += u32::from(is_one_more && is_unreached);
         if state.is_on_trial && state.unreached_in_a_row >= UNREACHED_ON_TRIAL_MAX {
             let reasons = state.addresses.reasons();
-            state.backoff.close(None, TroubleKind::NeverScored, reasons);
+            state.backoff.close(None, OutageKind::NeverScored, reasons);
         }
     }
 
     /// The verifier cannot begin to work, and no waiting changes that.
     pub fn hopeless(self, reason: String) {
         let reason = self.throttle.redactor.remove(reason);
-        self.throttle.state().backoff.close(None, TroubleKind::Hopeless, reason);
+        self.throttle.state().backoff.close(None, OutageKind::Hopeless, reason);
     }
 
     /// Nobody knows any more which of the verifier's words belong to which request.
     pub fn mistrusted(self, reason: String) {
         let reason = self.throttle.redactor.remove(reason);
-        self.throttle.state().backoff.close(None, TroubleKind::Mistrusted, reason);
+        self.throttle.state().backoff.close(None, OutageKind::Mistrusted, reason);
     }
 
     /// The verifier broke after it began to work: the call counts, and after several in a row the

@@ -25,7 +25,7 @@ use crate::engine;
 use crate::job::Job;
 use crate::run::{of_answer, outcome};
 use crate::service::{CallContext, Dispatch, Reply};
-use crate::throttle::{Limits, Throttle};
+use crate::throttle::{CallLimits, Throttle};
 use crate::transcript::{Exchange, Transcript};
 
 /// One call that was tried.
@@ -161,8 +161,8 @@ async fn try_some(
         if called.service.manifest.answers_questions != are_questions {
             continue;
         }
-        let limits = Limits { concurrency: 1, retries: Some(RETRIES), ..called.limits };
-        let throttle = called.throttle(limits).overheard(Transcript::kept());
+        let limits = CallLimits { concurrency: 1, retries: Some(RETRIES), ..called.limits };
+        let throttle = called.throttle(limits).with_transcript(Transcript::kept());
         let (job, arms, sender) = (Arc::clone(job), arms.to_owned(), sender.clone());
         let subjects = Arc::clone(subjects);
         tasks.spawn(async move {

@@ -9,7 +9,7 @@ use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
 use goodarm_data::candidates::Candidate;
 use goodarm_live::pricing::Extent;
 use goodarm_live::service::attempt::{Attempt, attempts};
-use goodarm_live::service::{Called, Manifest, Remote, Reply, Service, Usage};
+use goodarm_live::service::{CallFuture, Manifest, Remote, Reply, Service, Usage};
 use goodarm_live::throttle::Throttle;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -315,7 +315,7 @@ impl Remote for PythonFunction {
         format!("{}({})", self.function, candidate.json)
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> CallFuture<'a> {
         Box::pin(async move {
             let attempt = || self.attempt(candidate);
             attempts(throttle, attempt).await.unwrap_or_else(|reply| reply)

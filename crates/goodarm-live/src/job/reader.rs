@@ -28,9 +28,9 @@ use super::{
     ServiceSpec, assemble, in_range,
 };
 use crate::pricing::Pricing;
-use crate::service::{FinalAnswers, Service};
+use crate::service::{FinalAnswerRule, Service};
 use crate::services::rubric;
-use crate::services::{Kind, KindKeys, Kinds, Setting, without_keys};
+use crate::services::{KindKeys, ServiceContext, ServiceKind, ServiceKinds, without_keys};
 
 /// The text of a job file.
 pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
@@ -74,7 +74,7 @@ pub(super) fn parse(
     path: &Path,
     text: String,
     overrides: &Overrides,
-    kinds: &Kinds,
+    kinds: &ServiceKinds,
     mut given: JobInputs,
 ) -> Result<Job, JobError> {
     let table = table_of(path, &text)?;
@@ -179,7 +179,7 @@ impl<'a> Entry<'a> {
         &self,
         place: usize,
         given: Option<Service>,
-        kinds: &Kinds,
+        kinds: &ServiceKinds,
         problems: &mut Vec<JobProblem>,
     ) -> Option<ReadEntry> {
         let mut more = Vec::new();
@@ -201,7 +201,7 @@ impl<'a> Entry<'a> {
     fn read_generator(
         &self,
         place: usize,
-        kinds: &Kinds,
+        kinds: &ServiceKinds,
         problems: &mut Vec<JobProblem>,
     ) -> Option<ReadGenerator> {
         let mut more = Vec::new();
@@ -220,7 +220,7 @@ impl<'a> Entry<'a> {
     /// The keys of its kind but for these, and what is wrong with those that nobody knows.
     fn read_own_keys(
         &self,
-        kinds: &Kinds,
+        kinds: &ServiceKinds,
         known: &BTreeSet<String>,
         but: &BTreeSet<String>,
         problems: &mut Vec<KeyProblem>,
@@ -250,7 +250,7 @@ impl<'a> Entry<'a> {
 struct GivenService(Cell<Option<Service>>);
 
 impl KindKeys for GivenService {
-    fn build(&self, _: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
+    fn build(&self, _: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
         Ok(self.0.take().expect("an entry is built once"))
     }
 }
@@ -266,7 +266,7 @@ fn generators_service_keys() -> BTreeSet<String> {
     keys_of::<ServiceKeys>().into_iter().filter(is_meant).collect()
 }
 
-fn unknown_kind(name: &str, kinds: &Kinds) -> KeyProblem {
+fn unknown_kind(name: &str, kinds: &ServiceKinds) -> KeyProblem {
     if name == PYTHON {
         return KeyProblem::new("kind", PYTHON_HINT);
     }
@@ -283,7 +283,11 @@ const PYTHON: &str = "python";
 const PYTHON_HINT: &str = "a function of Python's is given from there: goodarm.run(\"job.toml\", verifiers={\"name\": function})";
 
 /// Keys that a kind does not have.
-fn foreign_keys(table: &JobTable<'_>, kind: &Kind, known: &BTreeSet<String>) -> Vec<KeyProblem> {
+fn foreign_keys(
+    table: &JobTable<'_>,
+    kind: &ServiceKind,
+    known: &BTreeSet<String>,
+) -> Vec<KeyProblem> {
     unknown_keys(table, known)
         .map(|problem| KeyProblem {
             message: format!("{} (kind {})", problem.message, kind.name),
@@ -373,10 +377,10 @@ impl Builder<'_> {
                 more.push(KeyProblem::new("votes", message));
             }
             let list = asked.map(|asked| &asked.list);
-            let setting = self.setting(&keys, shown, list, &mut more);
-            match own.build(&setting) {
+            let context = self.context(&keys, shown, list, &mut more);
+            match own.build(&context) {
                 Ok(service) => {
-                    verifiers.push((place, service_spec(setting, service, &mut more)));
+                    verifiers.push((place, service_spec(context, service, &mut more)));
                 }
                 Err(own) => more.extend(own),
             }
@@ -398,11 +402,11 @@ impl Builder<'_> {
             let Some(read) = entry else { continue };
             let keys = &read.entry.keys;
             let mut more = Vec::new();
-            let setting = self.setting(keys, &asked.list, Some(&asked.list), &mut more);
+            let context = self.context(keys, &asked.list, Some(&asked.list), &mut more);
             let of_solver =
                 verifiers.iter().find_map(|(_, it)| it.service.manifest.final_answers.as_ref());
             let extractor = of_solver.map(|finals| finals.extractor.clone());
-            match generator(&read, setting, &asked.answer_field, extractor, &mut more) {
+            match generator(&read, context, &asked.answer_field, extractor, &mut more) {
                 Some(spec) if read.keys.vote == Some(true) => {
                     verifiers.push((place, ServiceSpec { proposes: true, ..spec }));
                 }
@@ -419,18 +423,18 @@ impl Builder<'_> {
         (asked, places)
     }
 
-    fn setting<'k>(
+    fn context<'k>(
         &'k self,
         keys: &'k ServiceKeys,
         candidates: &'k Candidates,
         questions: Option<&'k Candidates>,
         problems: &mut Vec<KeyProblem>,
-    ) -> Setting<'k> {
+    ) -> ServiceContext<'k> {
         let timeout = seconds("timeout", keys.timeout, TIMEOUT, problems);
         let &Self { file, folder } = self;
         let (seed, unit) = (file.seed, file.unit);
         let makes_answers = false;
-        Setting { makes_answers, keys, timeout, folder, candidates, questions, seed, unit }
+        ServiceContext { makes_answers, keys, timeout, folder, candidates, questions, seed, unit }
     }
 }
 
@@ -476,7 +480,7 @@ fn read_candidates(
 /// A generator as its keys describe it.
 fn generator(
     read: &ReadGenerator,
-    setting: Setting<'_>,
+    context: ServiceContext<'_>,
     field: &str,
     of_solver: Option<Extractor>,
     problems: &mut Vec<KeyProblem>,
@@ -515,7 +519,7 @@ fn generator(
     };
     let extractor = collect(extractor, problems);
     let service = if read.makes_answers {
-        read.entry.own.build(&Setting { makes_answers: true, ..setting })
+        read.entry.own.build(&ServiceContext { makes_answers: true, ..context })
     } else {
         let message = "this kind makes no answers; command, http, human, llm and pool do";
         Err(vec![KeyProblem::new("kind", message)])
@@ -523,8 +527,8 @@ fn generator(
     let service = service.map_err(|more| problems.extend(more)).ok();
     let (extractor, service) = (extractor?, service?);
     let (field, bytes_max) = (field.to_owned(), read.answer_bytes_max());
-    let service = service.answering(FinalAnswers { field, extractor, bytes_max });
-    Some(service_spec(setting, service, problems))
+    let service = service.answering(FinalAnswerRule { field, extractor, bytes_max });
+    Some(service_spec(context, service, problems))
 }
 
 impl ReadGenerator {
@@ -570,7 +574,7 @@ fn settings(
 }
 
 fn service_spec(
-    Setting { keys, unit, .. }: Setting<'_>,
+    ServiceContext { keys, unit, .. }: ServiceContext<'_>,
     service: Service,
     problems: &mut Vec<KeyProblem>,
 ) -> ServiceSpec {

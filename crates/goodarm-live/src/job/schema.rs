@@ -6,22 +6,23 @@ use goodarm_record::job_file::{GeneratorKeys, JobFile, ServiceKeys, VERIFIER_KEY
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::services::{Kind, Kinds};
+use crate::services::{ServiceKind, ServiceKinds};
 
 /// The JSON Schema of a job file whose verifiers are of these kinds: one variant a kind.
-pub fn schema(kinds: &Kinds) -> String {
+pub fn schema(kinds: &ServiceKinds) -> String {
     let mut generator = SchemaGenerator::default();
-    let mut variants =
-        |role: &str, of: fn(&Kind, &mut SchemaGenerator) -> Value, kinds: Vec<&Kind>| {
-            let mut variant = |kind: &Kind| {
-                let name = format!("{} {role}", kind.name);
-                let variant = of(kind, &mut generator);
-                let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
-                generator.definitions_mut().insert(name, variant);
-                reference
-            };
-            kinds.into_iter().map(&mut variant).collect::<Vec<Value>>()
+    let mut variants = |role: &str,
+                        of: fn(&ServiceKind, &mut SchemaGenerator) -> Value,
+                        kinds: Vec<&ServiceKind>| {
+        let mut variant = |kind: &ServiceKind| {
+            let name = format!("{} {role}", kind.name);
+            let variant = of(kind, &mut generator);
+            let reference = json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "%20")) });
+            generator.definitions_mut().insert(name, variant);
+            reference
         };
+        kinds.into_iter().map(&mut variant).collect::<Vec<Value>>()
+    };
     let verifiers = variants("verifier", verifier_schema, kinds.iter().collect());
     let makers = kinds.iter().filter(|kind| kind.makes_answers).collect();
     let makers = variants("generator", generator_schema, makers);
@@ -39,13 +40,13 @@ pub fn schema(kinds: &Kinds) -> String {
 }
 
 /// The keys of every verifier and those of one kind, as one object.
-fn verifier_schema(kind: &Kind, generator: &mut SchemaGenerator) -> Value {
+fn verifier_schema(kind: &ServiceKind, generator: &mut SchemaGenerator) -> Value {
     let keys = ServiceKeys::json_schema(generator).to_value();
     joined_schema(keys, kind, &BTreeSet::new(), generator)
 }
 
 /// The same of every generator.
-fn generator_schema(kind: &Kind, generator: &mut SchemaGenerator) -> Value {
+fn generator_schema(kind: &ServiceKind, generator: &mut SchemaGenerator) -> Value {
     let mut keys = ServiceKeys::json_schema(generator).to_value();
     let mut own = GeneratorKeys::json_schema(generator).to_value();
     keys["required"] = json!(["kind"]);
@@ -63,7 +64,7 @@ fn generator_schema(kind: &Kind, generator: &mut SchemaGenerator) -> Value {
 /// Keys that all have, and those of one kind but for these.
 fn joined_schema(
     mut schema: Value,
-    kind: &Kind,
+    kind: &ServiceKind,
     but: &BTreeSet<String>,
     generator: &mut SchemaGenerator,
 ) -> Value {

@@ -264,7 +264,7 @@ impl Run {
     /// every call is.
     fn ask(&mut self) -> Result<Ask, AskError> {
         let books = self.session.books();
-        let mut aside = books.problem().services().zip(self.engine.aside_counts());
+        let mut aside = books.problem().services().zip(self.engine.throttled_counts());
         let hangs = |&(service, count): &(ServiceId, usize)| {
             count > 0 && books.lane(service).in_flight_count() <= count
         };

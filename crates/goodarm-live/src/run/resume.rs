@@ -86,7 +86,7 @@ pub(super) fn resume(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, R
         let service = run.job.problem.service(target);
         // After a fixed number of attempts a call is given up whatever becomes of others.
         if run.job.service(service).limits.retries.is_none() {
-            run.engine.throttle(service.index()).remember_refused(place_of(target), count);
+            run.engine.throttle(service.index()).restore_throttled(place_of(target), count);
         }
     }
     run.raise_budget()?;

@@ -6,13 +6,13 @@ use goodarm_record::journal::{Note, Record};
 use goodarm_record::questions::kept_answer;
 use goodarm_record::reply::shorten;
 
-use crate::engine::Returned;
+use crate::engine::CallReturn;
 use crate::run::outcome::{of_answer, outcome};
 use crate::run::{Run, health};
 use crate::service::{AnswerReply, Reply, Verdict};
 
 impl Run {
-    pub(super) fn settle_returned(&mut self, Returned { call, reply }: Returned) {
+    pub(super) fn settle_returned(&mut self, CallReturn { call, reply }: CallReturn) {
         if let Some(reply) = reply {
             self.settle(call, reply, Origin::Others);
             return;

@@ -3,13 +3,13 @@
 
 /// Where what has been read of a secret may end: a text can often be read in more ways than one.
 #[derive(Default)]
-pub(super) struct Ends {
+pub(super) struct MatchEnds {
     now: Vec<usize>,
     next: Vec<usize>,
     steps: usize,
 }
 
-impl Ends {
+impl MatchEnds {
     /// Where the secret ends that starts here, if it does: all of it, or so much of its beginning that the
     /// text was probably cut.
     pub(super) fn of(&mut self, secret: &[char], text: &[u8], start: usize) -> Option<usize> {

@@ -2,10 +2,10 @@
 //! found in it is led back to where it stands.
 
 use super::forms::{digit, entity, escape, hex};
-use super::{SECRET_BYTES_MIN, TooMuch};
+use super::{SECRET_BYTES_MIN, TooMuchWork};
 
 /// From where to where.
-pub(super) type Span = (usize, usize);
+pub(super) type ByteRange = (usize, usize);
 
 /// A text that was decoded out of signs of another one.
 pub(super) struct Decoded {
@@ -20,7 +20,7 @@ pub(super) struct Decoded {
 
 impl Decoded {
     /// Where the signs stand that this part was decoded from.
-    pub(super) fn source(&self, (start, end): Span) -> Span {
+    pub(super) fn source(&self, (start, end): ByteRange) -> ByteRange {
         let first = self.skipped + start * 8 / self.bits;
         let last = self.skipped + (end * 8).div_ceil(self.bits);
         (self.places[first] as usize, self.places[last] as usize)
@@ -32,8 +32,8 @@ impl Decoded {
 pub(super) fn each(
     text: &[u8],
     singly: bool,
-    mut take: impl FnMut(&Decoded) -> Result<(), TooMuch>,
-) -> Result<(), TooMuch> {
+    mut take: impl FnMut(&Decoded) -> Result<(), TooMuchWork>,
+) -> Result<(), TooMuchWork> {
     let single = MARKS.chunks(1).filter(|_| singly);
     for marks in std::iter::once(&MARKS[..]).chain(single) {
         if let Some(decoded) = unescaped(text, marks) {
@@ -99,7 +99,7 @@ pub(super) fn unescaped(text: &[u8], marks: &[u8]) -> Option<Decoded> {
 }
 
 /// A way of writing bytes in signs of a few bits each.
-struct Writing {
+struct Alphabet {
     bits: usize,
     /// After so many signs a byte begins with a sign again.
     signs_per_group: usize,
@@ -108,7 +108,7 @@ struct Writing {
     is_between: fn(u8) -> bool,
 }
 
-impl Writing {
+impl Alphabet {
     /// The places of all signs that follow each other from here on, and where they end.
     fn run(&self, text: &[u8], start: usize) -> (Vec<u32>, usize) {
         let mut places = Vec::new();
@@ -142,7 +142,7 @@ impl Writing {
 }
 
 /// With the signs of both alphabets.
-const BASE64: Writing = Writing {
+const BASE64: Alphabet = Alphabet {
     bits: 6,
     signs_per_group: 4,
     value: |sign| {
@@ -158,7 +158,7 @@ const BASE64: Writing = Writing {
     is_between: |byte| matches!(byte, b'\r' | b'\n'),
 };
 
-const HEXADECIMAL: Writing = Writing {
+const HEXADECIMAL: Alphabet = Alphabet {
     bits: 4,
     signs_per_group: 2,
     value: digit,

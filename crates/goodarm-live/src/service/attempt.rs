@@ -5,7 +5,7 @@ use std::time::Duration;
 use goodarm_core::{CountedFailure, VoidFailure};
 use goodarm_record::reply::{NOTHING, Reply};
 
-use crate::throttle::{GivenUp, Stopping, Throttle};
+use crate::throttle::{GiveUp, Throttle, ThrottleClosed};
 
 /// What became of one attempt.
 #[derive(Clone, Debug)]
@@ -92,15 +92,15 @@ pub async fn attempts_at<T, F>(
 where
     F: Future<Output = Attempt<T>>,
 {
-    let mut refusals = throttle.refusals();
+    let mut tracker = throttle.track_attempts();
     loop {
-        let turn = match refusals.turn().await {
+        let turn = match tracker.turn().await {
             Ok(turn) => turn,
-            Err(Stopping) => return Err(unmade(throttle.final_reason().unwrap_or_default())),
+            Err(ThrottleClosed) => return Err(unmade(throttle.final_reason().unwrap_or_default())),
         };
         match attempt(turn.address()).await {
             Attempt::Answered(outcome) => {
-                refusals.got_through(&turn);
+                tracker.got_through(&turn);
                 turn.answered();
                 return Ok(outcome);
             }
@@ -120,14 +120,14 @@ where
                 if !throttle.is_refused() {
                     turn.refused(failure, retry_after, reason.clone());
                 }
-                match refusals.one_more() {
+                match tracker.throttled_again() {
                     None => {}
-                    Some(GivenUp::Call(why)) => {
+                    Some(GiveUp::Call(why)) => {
                         let reason = format!("{why}: {reason}");
                         let failed = Reply::failed(CountedFailure::GivenUp, reason);
                         return Err(Reply { usage: NOTHING, ..failed });
                     }
-                    Some(GivenUp::Answer(why)) => {
+                    Some(GiveUp::Answer(why)) => {
                         return Err(Reply::exhausted(format!("{why}: {reason}")));
                     }
                 }

@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use self::schema::{Schema, text_bytes};
 use super::kind::problems_of;
-use super::{KindKeys, Setting};
+use super::{KindKeys, ServiceContext};
 use crate::pricing::Pricing;
 use crate::service::{
     CallContext, CallTask, DefaultPrice, Dispatch, Local, Manifest, Service, Work,
@@ -67,8 +67,8 @@ pub enum CheckName {
 }
 
 impl KindKeys for CheckKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
-        let check = Check::new(self, setting.folder)?;
+    fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
+        let check = Check::new(self, context.folder)?;
         Ok(Service::local(check.manifest(), check))
     }
 }

@@ -1,8 +1,8 @@
 //! A program that reads a candidate and answers with a score.
 
 mod environment;
-mod leash;
 mod process;
+mod tracker;
 pub(crate) mod worker;
 
 use std::ffi::OsString;
@@ -18,14 +18,14 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use self::environment::Environment;
-use self::process::Process;
-use self::worker::Pool;
-use super::score::{Wanted, answer_at, cost_of, score_at, score_of};
-use super::{KindKeys, Setting};
+use self::process::ChildProcess;
+use self::worker::WorkerPool;
+use super::score::{ReplyForm, answer_at, cost_of, score_at, score_of};
+use super::{KindKeys, ServiceContext};
 use crate::pricing::Extent;
 use crate::secrets::Secrets;
 use crate::service::attempt::{Attempt, attempts};
-use crate::service::{Called, Manifest, Remote, Service};
+use crate::service::{CallFuture, Manifest, Remote, Service};
 use crate::throttle::Throttle;
 use crate::transcript::Transcript;
 use goodarm_data::candidates::Candidate;
@@ -51,19 +51,19 @@ pub struct CommandKeys {
 }
 
 impl KindKeys for CommandKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
-        let mut command = Command::new(self, setting.folder, setting.timeout)?;
-        command.program.wanted = Wanted::of(setting);
+    fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
+        let mut command = CommandService::new(self, context.folder, context.timeout)?;
+        command.program.wanted = ReplyForm::of(context);
         Ok(Service::remote(command.manifest(), command))
     }
 }
 
 /// A program: one process a call, or workers that live on.
 #[derive(Debug)]
-pub struct Command {
+pub struct CommandService {
     program: Program,
     timeout: Duration,
-    workers: Option<Pool>,
+    workers: Option<WorkerPool>,
     files: Vec<Fingerprint>,
 }
 
@@ -77,11 +77,11 @@ struct Program {
     shown: String,
     environment: Environment,
     secrets: Arc<Secrets>,
-    wanted: Wanted,
+    wanted: ReplyForm,
 }
 
 /// What a process has said, or why it has not.
-enum Outcome {
+enum ProcessOutcome {
     Answered(Vec<u8>),
     Failed {
         failure: CountedFailure,
@@ -95,7 +95,7 @@ enum Outcome {
     },
 }
 
-impl Command {
+impl CommandService {
     /// A verifier that runs its program in `folder`. Nothing is started yet.
     pub fn new(
         keys: &CommandKeys,
@@ -117,7 +117,7 @@ impl Command {
         }
         let program = Program { environment, secrets: Arc::new(secrets), ..program };
         let files = program.files(keys);
-        let workers = keys.worker.unwrap_or(false).then(|| Pool::new(startup));
+        let workers = keys.worker.unwrap_or(false).then(|| WorkerPool::new(startup));
         Ok(Self { program, timeout, workers, files })
     }
 
@@ -161,25 +161,25 @@ impl Command {
     }
 
     /// One process for one call.
-    async fn run(&self, candidate: &Candidate) -> io::Result<Outcome> {
-        let mut process = Process::start(&self.program)?;
+    async fn run(&self, candidate: &Candidate) -> io::Result<ProcessOutcome> {
+        let mut process = ChildProcess::start(&self.program)?;
         let input = input_line(&candidate.json);
         Ok(match tokio::time::timeout(self.timeout, process.finish(&input)).await {
             Ok(outcome) => outcome,
             Err(_) => {
                 process.kill();
-                Outcome::timed_out(self.timeout)
+                ProcessOutcome::timed_out(self.timeout)
             }
         })
     }
 }
 
-impl Remote for Command {
+impl Remote for CommandService {
     fn preview(&self, candidate: &Candidate) -> String {
         format!("$ {}\n{}", self.program.line(), candidate.json)
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> CallFuture<'a> {
         Box::pin(async move {
             let attempt = || self.attempt(candidate, throttle.transcript());
             attempts(throttle, attempt).await.unwrap_or_else(|reply| reply)
@@ -187,7 +187,7 @@ impl Remote for Command {
     }
 
     fn warning(&self) -> Option<ServiceWarning> {
-        self.workers.as_ref().and_then(Pool::warning)
+        self.workers.as_ref().and_then(WorkerPool::warning)
     }
 }
 
@@ -226,7 +226,7 @@ impl Program {
         };
         let (environment, secrets) = (Environment::default(), Arc::default());
         let program =
-            Self { path, arguments, folder, shown, environment, secrets, wanted: Wanted::Score };
+            Self { path, arguments, folder, shown, environment, secrets, wanted: ReplyForm::Score };
         match program.obstacle() {
             Some(reason) => Err(KeyProblem::new("command", reason)),
             None => Ok(program),
@@ -363,7 +363,7 @@ fn startup(keys: &CommandKeys) -> Result<Duration, KeyProblem> {
     }
 }
 
-impl Outcome {
+impl ProcessOutcome {
     fn timed_out(timeout: Duration) -> Self {
         Self::Failed {
             failure: CountedFailure::TimedOut,
@@ -411,8 +411,8 @@ fn input_line(json: &str) -> String {
 
 /// The score and the cost in what a program wrote: a bare number, or an object with `score` or with
 /// the scores of all criteria, in the last line that is not empty, or as all of it.
-pub(crate) fn read(output: &str, wanted: &Wanted) -> (Verdict, Option<Cost>) {
-    if matches!(wanted, Wanted::Answer) {
+pub(crate) fn read(output: &str, wanted: &ReplyForm) -> (Verdict, Option<Cost>) {
+    if matches!(wanted, ReplyForm::Answer) {
         return read_answer(output);
     }
     let unreadable = |reason| (Verdict::Failed(CountedFailure::Unreadable, reason), None);
@@ -426,7 +426,7 @@ pub(crate) fn read(output: &str, wanted: &Wanted) -> (Verdict, Option<Cost>) {
     let Some(value) = value else {
         return unreadable(format!("no score in the last line: {}", in_short(line)));
     };
-    if let Wanted::Scores(rubric) = wanted {
+    if let ReplyForm::Scores(rubric) = wanted {
         return (rubric.verdict(&value, score_at), cost_of(value.get("cost")));
     }
     let score = if value.is_object() { value.get("score") } else { Some(&value) };
@@ -459,7 +459,7 @@ fn read_answer(output: &str) -> (Verdict, Option<Cost>) {
 
 /// Whether what a program wrote is what it was to say; any line could be an answer, so that one is
 /// told from a greeting by its object.
-fn is_wanted(output: &[u8], wanted: &Wanted) -> bool {
+fn is_wanted(output: &[u8], wanted: &ReplyForm) -> bool {
     let (verdict, _) = read(&String::from_utf8_lossy(output), wanted);
     match verdict {
         Verdict::Score(_) | Verdict::Scores(_) => true,

@@ -53,7 +53,7 @@ pub(crate) struct Endpoint {
 }
 
 /// A whole body that came with a status of success.
-pub(crate) struct Received {
+pub(crate) struct ResponseBody {
     pub(crate) body: Vec<u8>,
     /// From the request to the last byte.
     pub(crate) worked: Duration,
@@ -82,7 +82,7 @@ pub(crate) enum KeyHeader {
 }
 
 /// What became of one request: a whole body, or what the call comes to without one.
-type Exchange = Attempt<Result<Vec<u8>, Reply>>;
+type HttpAttempt = Attempt<Result<Vec<u8>, Reply>>;
 
 /// A larger body is cut off, and the call counts as failed.
 pub const BODY_BYTES_MAX: usize = 4 << 20;
@@ -155,7 +155,11 @@ impl Endpoint {
 
     /// Posts a JSON body in its turn, again as long as no work was begun. What is not a whole body
     /// with a status of success is the call's reply already.
-    pub(crate) async fn post(&self, throttle: &Throttle, body: &str) -> Result<Received, Reply> {
+    pub(crate) async fn post(
+        &self,
+        throttle: &Throttle,
+        body: &str,
+    ) -> Result<ResponseBody, Reply> {
         attempts_at(throttle, |address| self.timed(throttle, address, body)).await?
     }
 
@@ -174,7 +178,7 @@ impl Endpoint {
         throttle: &Throttle,
         number: usize,
         body: &str,
-    ) -> Attempt<Result<Received, Reply>> {
+    ) -> Attempt<Result<ResponseBody, Reply>> {
         let began = Instant::now();
         let address = self.address(number);
         let mut refusal = String::new();
@@ -186,7 +190,7 @@ impl Endpoint {
             transcript::Exchange { sent, received: self.clean(received) }
         });
         let exchange = exchange.map(|outcome| match outcome {
-            Ok(body) => Ok(Received { body, worked, address: number }),
+            Ok(body) => Ok(ResponseBody { body, worked, address: number }),
             Err(reply) => {
                 let verdict = match reply.verdict {
                     Verdict::Failed(failure, reason) => {
@@ -215,7 +219,7 @@ impl Endpoint {
     }
 
     /// What came back, or why nothing did.
-    fn received(&self, exchange: &Exchange) -> String {
+    fn received(&self, exchange: &HttpAttempt) -> String {
         match exchange {
             Attempt::Answered(Ok(body)) => String::from_utf8_lossy(body).into_owned(),
             Attempt::Answered(Err(reply)) => reply.text.clone(),
@@ -237,7 +241,7 @@ impl Endpoint {
     }
 
     /// A status without success, and what came with it, is written to `refusal`.
-    async fn attempt(&self, address: &Address, body: &str, refusal: &mut String) -> Exchange {
+    async fn attempt(&self, address: &Address, body: &str, refusal: &mut String) -> HttpAttempt {
         // Connecting has a shorter limit of its own, so what is cut off here has been sent.
         match tokio::time::timeout(self.timeout, self.exchange(address, body, refusal)).await {
             Ok(attempt) => attempt,
@@ -248,7 +252,7 @@ impl Endpoint {
         }
     }
 
-    async fn exchange(&self, address: &Address, body: &str, refusal: &mut String) -> Exchange {
+    async fn exchange(&self, address: &Address, body: &str, refusal: &mut String) -> HttpAttempt {
         let response = match address.transport.post(body).await {
             Ok(response) => response,
             Err(error) => return self.unanswered(&address.host, error),
@@ -269,7 +273,7 @@ impl Endpoint {
     }
 
     /// There is no response at all.
-    fn unanswered(&self, host: &str, error: SendError) -> Exchange {
+    fn unanswered(&self, host: &str, error: SendError) -> HttpAttempt {
         match error {
             SendError::NotConnected(cause) => {
                 let hint = if cause.contains("Too many open files") {
@@ -298,7 +302,7 @@ impl Endpoint {
         address: &Address,
         response: Response,
         refusal: &mut String,
-    ) -> Exchange {
+    ) -> HttpAttempt {
         let status = response.status();
         let retry_after = retry_after::read(response.headers());
         let body = body_of(response, ERROR_BYTES_MAX).await.unwrap_or_default();
@@ -366,7 +370,7 @@ impl fmt::Debug for Endpoint {
 }
 
 /// The server may have begun to work, and gave no usable reply.
-fn broken(failure: CountedFailure, reason: String) -> Exchange {
+fn broken(failure: CountedFailure, reason: String) -> HttpAttempt {
     Attempt::Broke { outcome: Err(Reply::failed(failure, reason.clone())), reason }
 }
 

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::endpoint::{
-    Endpoint, EndpointKeys, KeyHeader, Received, has_pasted_key, pasted_key_problem,
+    Endpoint, EndpointKeys, KeyHeader, ResponseBody, has_pasted_key, pasted_key_problem,
 };
-use super::score::{Wanted, answer_at, cost_of, score_of};
-use super::{KindKeys, Setting};
-use crate::service::{Called, Manifest, Remote, Service};
+use super::score::{ReplyForm, answer_at, cost_of, score_of};
+use super::{KindKeys, ServiceContext};
+use crate::service::{CallFuture, Manifest, Remote, Service};
 use crate::throttle::Throttle;
 use goodarm_data::answer::checked_pointer;
 use goodarm_data::candidates::Candidate;
@@ -47,8 +47,8 @@ pub struct HttpKeys {
 }
 
 impl KindKeys for HttpKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
-        let http = Http::new(self, setting)?;
+    fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
+        let http = Http::new(self, context)?;
         Ok(Service::remote(http.manifest(), http))
     }
 }
@@ -58,28 +58,28 @@ impl KindKeys for HttpKeys {
 pub struct Http {
     endpoint: Endpoint,
     body: Option<Template>,
-    wanted: Wanted,
+    wanted: ReplyForm,
     /// Where the reply has it; each criterion has its own.
     pointer: String,
 }
 
 impl Http {
     /// A verifier or a generator; keys are read from the environment now.
-    pub fn new(keys: &HttpKeys, setting: &Setting<'_>) -> Result<Self, Vec<KeyProblem>> {
+    pub fn new(keys: &HttpKeys, context: &ServiceContext<'_>) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = Vec::new();
-        let wanted = Wanted::of(setting);
-        if keys.answer.is_some() && !setting.makes_answers {
+        let wanted = ReplyForm::of(context);
+        if keys.answer.is_some() && !context.makes_answers {
             problems.push(KeyProblem::new("answer", "only a generator has it"));
         }
-        if matches!(wanted, Wanted::Scores(_)) && keys.pointer.is_some() {
+        if matches!(wanted, ReplyForm::Scores(_)) && keys.pointer.is_some() {
             let message = "not together with criteria: each of them has its own";
             problems.push(KeyProblem::new("pointer", message));
         }
-        let (key, pointer, shown) = if setting.makes_answers {
-            let questions = setting.questions.unwrap_or(setting.candidates);
+        let (key, pointer, shown) = if context.makes_answers {
+            let questions = context.questions.unwrap_or(context.candidates);
             ("answer", keys.answer.as_deref().unwrap_or("/answer"), questions)
         } else {
-            ("pointer", keys.pointer.as_deref().unwrap_or("/score"), setting.candidates)
+            ("pointer", keys.pointer.as_deref().unwrap_or("/score"), context.candidates)
         };
         let own = EndpointKeys {
             url: keys.url.as_deref(),
@@ -90,7 +90,7 @@ impl Http {
             void_status: keys.void_status.as_deref(),
         };
         let endpoint =
-            Endpoint::new(own, Ok, setting.timeout).map_err(|more| problems.extend(more)).ok();
+            Endpoint::new(own, Ok, context.timeout).map_err(|more| problems.extend(more)).ok();
         let pointer = checked_pointer(Some(pointer))
             .map_err(|problem| KeyProblem { key: key.to_owned(), ..problem });
         let pointer = collect(pointer, &mut problems);
@@ -151,7 +151,7 @@ impl Http {
     }
 
     /// The score, and the cost if the reply says one.
-    fn read(&self, received: &Received) -> (Verdict, Option<Cost>) {
+    fn read(&self, received: &ResponseBody) -> (Verdict, Option<Cost>) {
         let unreadable = |reason| Verdict::Failed(CountedFailure::Unreadable, reason);
         let value: Value = match serde_json::from_slice(&received.body) {
             Ok(value) => value,
@@ -167,13 +167,13 @@ impl Http {
             score_of(found).ok_or_else(|| format!("not a score: {}", shown()))
         };
         let verdict = match (&self.wanted, value.pointer(pointer)) {
-            (Wanted::Scores(rubric), _) => rubric.verdict(&value, score),
-            (Wanted::Answer, found) => answer_at(found, pointer),
-            (Wanted::Score, Some(found)) => match score(found) {
+            (ReplyForm::Scores(rubric), _) => rubric.verdict(&value, score),
+            (ReplyForm::Answer, found) => answer_at(found, pointer),
+            (ReplyForm::Score, Some(found)) => match score(found) {
                 Ok(score) => Verdict::Score(score),
                 Err(reason) => unreadable(format!("{pointer} is {reason}")),
             },
-            (Wanted::Score, None) => unreadable(format!("nothing at {pointer} of the reply")),
+            (ReplyForm::Score, None) => unreadable(format!("nothing at {pointer} of the reply")),
         };
         let verdict = match verdict {
             Verdict::Failed(_, reason) => {
@@ -196,7 +196,7 @@ impl Remote for Http {
         self.endpoint.request(&self.body(candidate).unwrap_or_else(Cow::Owned))
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> CallFuture<'a> {
         Box::pin(self.post(candidate, throttle))
     }
 }

@@ -12,7 +12,7 @@ use goodarm_record::terms::PeopleTerms;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{KindKeys, Setting};
+use super::{KindKeys, ServiceContext};
 use crate::service::{DefaultPrice, Deferred, Manifest, Service};
 
 /// A person, who is asked by `goodarm label`.
@@ -33,18 +33,18 @@ pub struct HumanKeys {
 }
 
 impl KindKeys for HumanKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
-        if setting.makes_answers {
-            let questions = setting.questions.unwrap_or(setting.candidates);
-            return self.human(ReplyForm::Answer, setting, questions, Vec::new());
+    fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
+        if context.makes_answers {
+            let questions = context.questions.unwrap_or(context.candidates);
+            return self.human(ReplyForm::Answer, context, questions, Vec::new());
         }
-        let scores = setting.keys.scores.unwrap_or(Scores::Binary);
+        let scores = context.keys.scores.unwrap_or(Scores::Binary);
         let mut problems = Vec::new();
         if matches!(scores, Scores::SubGaussian { .. }) {
             let message = "a person says right or wrong (\"binary\", or \"exact\"), or gives a number in a range (\"bounded\")";
             problems.push(KeyProblem::new("scores", message));
         }
-        self.human(wanted_of(scores), setting, setting.candidates, problems)
+        self.human(wanted_of(scores), context, context.candidates, problems)
     }
 }
 
@@ -52,11 +52,11 @@ impl HumanKeys {
     fn human(
         &self,
         wanted: ReplyForm,
-        setting: &Setting<'_>,
+        context: &ServiceContext<'_>,
         subjects: &Candidates,
         mut problems: Vec<KeyProblem>,
     ) -> Result<Service, Vec<KeyProblem>> {
-        problems.extend(unmeant(setting));
+        problems.extend(unmeant(context));
         if self.show.is_some() && self.hide.is_some() {
             problems.push(KeyProblem::new("hide", "either show or hide, not both"));
         }
@@ -82,14 +82,14 @@ impl HumanKeys {
             same_person: self.same_person.unwrap_or(false),
             answer_bytes_max: None,
         };
-        let is_exact = setting.keys.scores == Some(Scores::Exact);
+        let is_exact = context.keys.scores == Some(Scores::Exact);
         let manifest = Manifest {
             fields: template.fields().into_iter().chain(shown).collect(),
             scores: Scores::Binary,
             // Of right and wrong.
             threshold: is_exact.then_some(0.5),
             // A person's seconds are not measured.
-            price: match setting.unit {
+            price: match context.unit {
                 Unit::Calls => DefaultPrice::ByUnit,
                 _ => DefaultPrice::Needed,
             },
@@ -101,8 +101,8 @@ impl HumanKeys {
 }
 
 /// Keys of every verifier that mean nothing to a person.
-fn unmeant(setting: &Setting<'_>) -> Vec<KeyProblem> {
-    let keys = setting.keys;
+fn unmeant(context: &ServiceContext<'_>) -> Vec<KeyProblem> {
+    let keys = context.keys;
     let given = [
         ("timeout", keys.timeout.is_some(), "a person has all the time there is"),
         ("rate", keys.rate.is_some(), "nothing is sent to a person"),

@@ -1,4 +1,4 @@
-//! Kinds of services: what a job file calls them, which keys they have, and how they are made.
+//! ServiceKinds of services: what a job file calls them, which keys they have, and how they are made.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -23,7 +23,7 @@ pub(super) fn problems_of<const N: usize>(keys: [(&str, bool, &str); N]) -> Vec<
 
 /// A kind of service.
 #[derive(Clone, Copy)]
-pub struct Kind {
+pub struct ServiceKind {
     /// What a job file calls it.
     pub name: &'static str,
     /// Whether it can answer questions, too.
@@ -38,13 +38,13 @@ type ReadKeys = fn(&JobTable<'_>, &mut Vec<KeyProblem>) -> Option<Box<dyn KindKe
 /// The keys that one kind of service has beyond those of every service.
 pub trait KindKeys {
     /// The service that the keys describe or everything that is wrong with them.
-    /// A generator answers the questions of the setting; the job finds the final answers in its replies.
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>>;
+    /// A generator answers the questions of the context; the job finds the final answers in its replies.
+    fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>>;
 }
 
 /// What surrounds a service in its job.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting<'a> {
+pub struct ServiceContext<'a> {
     /// Whether it is a generator: it answers the questions. If not, it is a verifier, which may solve them.
     pub makes_answers: bool,
     /// The keys that every service has.
@@ -63,14 +63,14 @@ pub struct Setting<'a> {
     pub unit: Unit,
 }
 
-impl Setting<'_> {
+impl ServiceContext<'_> {
     /// Of a generator: whether its answers are votes, too, for which there is a threshold.
     pub(crate) const fn has_votes(&self) -> bool {
         self.keys.threshold.is_some()
     }
 }
 
-impl Kind {
+impl ServiceKind {
     /// A kind whose keys are the fields of `K`.
     pub const fn new<K>(name: &'static str) -> Self
     where
@@ -112,38 +112,38 @@ where
     table.read::<K>(problems).map(|keys| Box::new(keys) as Box<dyn KindKeys>)
 }
 
-impl fmt::Debug for Kind {
+impl fmt::Debug for ServiceKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Kind").field(&self.name).finish()
+        formatter.debug_tuple("ServiceKind").field(&self.name).finish()
     }
 }
 
 /// The kinds that a job file may name: ours, and those that a program adds.
 #[derive(Clone, Debug)]
-pub struct Kinds(Vec<Kind>);
+pub struct ServiceKinds(Vec<ServiceKind>);
 
-impl Default for Kinds {
+impl Default for ServiceKinds {
     fn default() -> Self {
         Self(KINDS.to_vec())
     }
 }
 
-impl Kinds {
+impl ServiceKinds {
     /// These and one more, which takes the place of an earlier one of its name.
     #[must_use]
-    pub fn with(mut self, kind: Kind) -> Self {
+    pub fn with(mut self, kind: ServiceKind) -> Self {
         self.0.retain(|earlier| earlier.name != kind.name);
         self.0.push(kind);
         self
     }
 
     /// The kind of a name.
-    pub fn get(&self, name: &str) -> Option<&Kind> {
+    pub fn get(&self, name: &str) -> Option<&ServiceKind> {
         self.0.iter().find(|kind| kind.name == name)
     }
 
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Kind> {
+    pub fn iter(&self) -> impl Iterator<Item = &ServiceKind> {
         self.0.iter()
     }
 }

@@ -23,20 +23,20 @@ use self::chat::{Chat, ChatReply};
 use self::freshness::Freshness;
 pub use self::freshness::Repeats;
 use self::judge::Parser;
-pub use self::keys::{Api, LlmKeys, ParseName, Role, VerdictPlace};
+pub use self::keys::{Api, LlmKeys, LlmRole, ParseName, VerdictPosition};
 use self::logprobs::Logprobs;
 use self::solver::Solver;
 pub use self::temperature::Temperature;
 use super::rubric::Rubric;
-use super::{KindKeys, Setting};
+use super::{KindKeys, ServiceContext};
 use crate::pricing::{Extent, Meter, Pricing};
-use crate::service::{Called, DefaultPrice, Manifest, Remote, Service, on_blocking_thread};
+use crate::service::{CallFuture, DefaultPrice, Manifest, Remote, Service, on_blocking_thread};
 use crate::throttle::Throttle;
 
 impl KindKeys for LlmKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
-        let llm = Llm::new(self, setting)?;
-        Ok(Service::remote(llm.manifest(setting.unit), llm))
+    fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
+        let llm = Llm::new(self, context)?;
+        Ok(Service::remote(llm.manifest(context.unit), llm))
     }
 }
 
@@ -64,15 +64,21 @@ enum Task {
 }
 
 impl Task {
-    fn new(keys: &LlmKeys, setting: &Setting<'_>, problems: &mut Vec<KeyProblem>) -> Option<Self> {
+    fn new(
+        keys: &LlmKeys,
+        context: &ServiceContext<'_>,
+        problems: &mut Vec<KeyProblem>,
+    ) -> Option<Self> {
         match keys.role.unwrap_or_default() {
-            _ if setting.makes_answers => Some(Self::Answer { votes: setting.has_votes() }),
-            Role::Judge if keys.parse == Some(ParseName::Logprobs) => {
-                Logprobs::new(keys, setting, problems).map(Self::Weigh)
+            _ if context.makes_answers => Some(Self::Answer { votes: context.has_votes() }),
+            LlmRole::Judge if keys.parse == Some(ParseName::Logprobs) => {
+                Logprobs::new(keys, context, problems).map(Self::Weigh)
             }
-            Role::Judge => Parser::new(keys, Rubric::of(setting.keys), problems).map(Self::Judge),
-            Role::Solver => {
-                Solver::new(keys, setting.questions.is_some(), problems).map(Self::Solve)
+            LlmRole::Judge => {
+                Parser::new(keys, Rubric::of(context.keys), problems).map(Self::Judge)
+            }
+            LlmRole::Solver => {
+                Solver::new(keys, context.questions.is_some(), problems).map(Self::Solve)
             }
         }
     }
@@ -80,20 +86,21 @@ impl Task {
 
 impl Llm {
     /// A verifier or a generator; keys are read from the environment now.
-    pub fn new(keys: &LlmKeys, setting: &Setting<'_>) -> Result<Self, Vec<KeyProblem>> {
-        let mut problems = if setting.makes_answers {
-            keys.generator_problems(setting)
+    pub fn new(keys: &LlmKeys, context: &ServiceContext<'_>) -> Result<Self, Vec<KeyProblem>> {
+        let mut problems = if context.makes_answers {
+            keys.generator_problems(context)
         } else {
-            keys.problems(setting)
+            keys.problems(context)
         };
         // The prompt of a generator has the question alone, as a solver's.
-        let role = if setting.makes_answers { Role::Solver } else { keys.role.unwrap_or_default() };
+        let role =
+            if context.makes_answers { LlmRole::Solver } else { keys.role.unwrap_or_default() };
         let known_count = problems.len();
-        let chat = Chat::new(keys, setting.timeout).map_err(|more| problems.extend(more)).ok();
+        let chat = Chat::new(keys, context.timeout).map_err(|more| problems.extend(more)).ok();
         let prompt = match (keys.prompt.as_deref(), role) {
             (Some(source), _) => Template::of_key("prompt", source),
-            (None, Role::Solver) => Template::of_key("prompt", "{{ question }}"),
-            (None, Role::Judge) => Err(KeyProblem::missing("prompt", "a template is needed")),
+            (None, LlmRole::Solver) => Template::of_key("prompt", "{{ question }}"),
+            (None, LlmRole::Judge) => Err(KeyProblem::missing("prompt", "a template is needed")),
         };
         let prompt = collect(prompt, &mut problems);
         let system = keys.system.as_deref();
@@ -107,13 +114,13 @@ impl Llm {
             }
             if problems.len() == known_count {
                 // A solver is asked the question, and compared with every answer to it.
-                let questions = setting.questions.filter(|_| role == Role::Solver);
-                let shown = questions.unwrap_or(setting.candidates);
+                let questions = context.questions.filter(|_| role == LlmRole::Solver);
+                let shown = questions.unwrap_or(context.candidates);
                 problems.extend(prompt.misfit("prompt", shown));
                 problems.extend(system.as_ref().and_then(|it| it.misfit("system", shown)));
             }
         }
-        let task = Task::new(keys, setting, &mut problems);
+        let task = Task::new(keys, context, &mut problems);
         match (chat, prompt, system, task) {
             (Some(chat), Some(prompt), Some(system), Some(task)) if problems.is_empty() => {
                 let (input_tokens_max, freshness) = (keys.input_tokens_max, Box::default());
@@ -303,7 +310,7 @@ impl Remote for Llm {
         }
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> CallFuture<'a> {
         match &self.task {
             Task::Judge(parser) => Box::pin(self.judge(parser, candidate, throttle)),
             Task::Weigh(logprobs) => Box::pin(self.weigh(logprobs, candidate, throttle)),

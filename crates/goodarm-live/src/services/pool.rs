@@ -1,4 +1,4 @@
-//! Recorded answers to questions, in the place of whoever gave them: a generator or a solver that can be
+//! RecordedService answers to questions, in the place of whoever gave them: a generator or a solver that can be
 //! tried without either.
 
 use goodarm_data::answer::{ExtractName, Extractor};
@@ -8,11 +8,11 @@ use goodarm_record::recording::{RecordedAnswer, RecordedAnswers, name_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recorded::{Drawn, Manner, Recorded, Said};
-use super::{KindKeys, Setting};
-use crate::service::{FinalAnswers, Service};
+use super::recorded::{DrawOutcome, DrawSettings, RecordedDraw, RecordedService};
+use super::{KindKeys, ServiceContext};
+use crate::service::{FinalAnswerRule, Service};
 
-/// Recorded answers to questions.
+/// RecordedService answers to questions.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolKeys {
@@ -34,19 +34,19 @@ pub struct PoolKeys {
 }
 
 impl KindKeys for PoolKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
-        if setting.makes_answers {
-            return self.recorded(setting);
+    fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
+        if context.makes_answers {
+            return self.recorded(context);
         }
         let mut problems = Vec::new();
         let name = self.extract.unwrap_or(ExtractName::Whole);
         let extractor = Extractor::new(name, self.pattern.as_deref(), self.pointer.as_deref());
         let extractor = collect(extractor, &mut problems);
-        let pool = self.recorded(setting).map_err(|more| problems.extend(more)).ok();
+        let pool = self.recorded(context).map_err(|more| problems.extend(more)).ok();
         match (extractor, pool) {
             (Some(extractor), Some(pool)) => {
                 let field = self.field.clone().unwrap_or_else(|| "answer".into());
-                Ok(pool.answering(FinalAnswers { field, extractor, bytes_max: usize::MAX }))
+                Ok(pool.answering(FinalAnswerRule { field, extractor, bytes_max: usize::MAX }))
             }
             _ => Err(problems),
         }
@@ -54,32 +54,32 @@ impl KindKeys for PoolKeys {
 }
 
 impl PoolKeys {
-    /// The recorded answers to the questions of the setting.
-    fn recorded(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
+    /// The recorded answers to the questions of the context.
+    fn recorded(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
         let wrong = |reason: String| vec![KeyProblem::new("pool", reason)];
         let Some(path) = &self.pool else {
             let needed = "the path of recorded answers is needed: the folder of a run with policy = \"fixed\", or a file";
             return Err(vec![KeyProblem::missing("pool", needed)]);
         };
-        let Some(questions) = setting.questions else {
+        let Some(questions) = context.questions else {
             let message = "a pool answers questions, and the job has none: `questions` or `question_field` is needed";
             return Err(vec![KeyProblem::new("kind", message)]);
         };
-        let of = self.of.as_ref().unwrap_or(&setting.keys.name);
-        let place = setting.folder.join(path);
+        let of = self.of.as_ref().unwrap_or(&context.keys.name);
+        let place = context.folder.join(path);
         let RecordedAnswers { mut file, mut by_question } =
             RecordedAnswers::read(&place, of).map_err(wrong)?;
         file.path = name_of(path, &place);
         // In a run each has its own, and a file is one pool.
         let own = if place.is_dir() { format!("{} of {path}", of) } else { path.clone() };
-        let (draws, seed) = (self.draws.unwrap_or_default(), setting.seed);
-        let manner = Manner { draws, seed, is_about_questions: true, own: Some(own) };
-        let drawn = |answer: RecordedAnswer| Drawn {
-            said: answer.text.map_or(Said::Failed, Said::Answer),
+        let (draws, seed) = (self.draws.unwrap_or_default(), context.seed);
+        let manner = DrawSettings { draws, seed, is_about_questions: true, own: Some(own) };
+        let drawn = |answer: RecordedAnswer| RecordedDraw {
+            said: answer.text.map_or(DrawOutcome::Failed, DrawOutcome::Answer),
             cost: answer.cost,
         };
         let of = |id: &str| by_question.remove(id).into_iter().flatten().map(drawn).collect();
-        Recorded::service(of, questions, file, manner)
+        RecordedService::service(of, questions, file, manner)
             .map_err(|missing| wrong(format!("{path}: no answers to {missing}")))
     }
 }

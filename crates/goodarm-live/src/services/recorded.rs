@@ -1,4 +1,4 @@
-//! Recorded outcomes and answers in the place of whoever gave them. What the k-th call about something brings
+//! RecordedService outcomes and answers in the place of whoever gave them. What the k-th call about something brings
 //! depends on the seed, on what it is about and on k alone, so a call that was lost can be made again and says
 //! the same.
 
@@ -11,11 +11,11 @@ use goodarm_record::job_file::Scores;
 use goodarm_record::reply::{MeanOver, Reply, Usage, Verdict};
 
 use crate::pricing::{Meter, Pricing};
-use crate::service::{CallContext, DefaultPrice, Dispatch, DrawsFrom, Local, Manifest, Service};
+use crate::service::{CallContext, DefaultPrice, Dispatch, DrawSource, Local, Manifest, Service};
 
 /// What a recorded call brought.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Said {
+pub(super) enum DrawOutcome {
     Score(f64),
     Answer(String),
     Failed,
@@ -23,14 +23,14 @@ pub(super) enum Said {
 
 /// One recorded call.
 #[derive(Clone, Debug)]
-pub(super) struct Drawn {
-    pub(super) said: Said,
+pub(super) struct RecordedDraw {
+    pub(super) said: DrawOutcome,
     pub(super) cost: Cost,
 }
 
 /// Which calls are drawn, and how.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Manner {
+pub(super) struct DrawSettings {
     pub(super) draws: Draws,
     pub(super) seed: u64,
     /// Whether calls are about questions, and bring answers.
@@ -39,23 +39,23 @@ pub(super) struct Manner {
     pub(super) own: Option<String>,
 }
 
-/// Recorded calls, subject by subject.
+/// RecordedService calls, subject by subject.
 #[derive(Clone, Debug)]
-pub(super) struct Recorded {
-    calls: Vec<Drawn>,
+pub(super) struct RecordedService {
+    calls: Vec<RecordedDraw>,
     /// Where the calls about each subject begin, and where the last one's end.
     starts: Vec<usize>,
-    manner: Manner,
+    manner: DrawSettings,
 }
 
-impl Recorded {
+impl RecordedService {
     /// The calls about each of these candidates or questions; the error says how many have none, and which
     /// is the first.
     pub(super) fn service(
-        mut of: impl FnMut(&str) -> Vec<Drawn>,
+        mut of: impl FnMut(&str) -> Vec<RecordedDraw>,
         subjects: &Candidates,
         file: Fingerprint,
-        manner: Manner,
+        manner: DrawSettings,
     ) -> Result<Service, String> {
         let (mut calls, mut missing) = (Vec::new(), Vec::new());
         let mut starts = Vec::with_capacity(subjects.len() + 1);
@@ -74,7 +74,7 @@ impl Recorded {
         }
         let ceiling = calls.iter().map(|call| call.cost).max().unwrap_or(Cost::ZERO);
         let recorded = Self { calls, starts, manner };
-        let Manner { draws, is_about_questions, ref own, .. } = recorded.manner;
+        let DrawSettings { draws, is_about_questions, ref own, .. } = recorded.manner;
         let meter = Meter { reported: true, ceiling: Some(ceiling), ..Meter::default() };
         let manifest = Manifest {
             scores: recorded.scores(),
@@ -84,7 +84,7 @@ impl Recorded {
                 Draws::WithReplacement => MeanOver::RecordedPool,
                 Draws::InOrder => MeanOver::FreshCalls,
             },
-            draws_from: own.clone().map(|recording| DrawsFrom { recording, draws }),
+            draws_from: own.clone().map(|recording| DrawSource { recording, draws }),
             files: vec![file],
             ..Manifest::default()
         };
@@ -92,10 +92,10 @@ impl Recorded {
     }
 
     fn scores(&self) -> Scores {
-        let is_binary = |call: &Drawn| match call.said {
-            Said::Score(score) => [0.0, 1.0].contains(&score),
-            Said::Answer(_) => false,
-            Said::Failed => true,
+        let is_binary = |call: &RecordedDraw| match call.said {
+            DrawOutcome::Score(score) => [0.0, 1.0].contains(&score),
+            DrawOutcome::Answer(_) => false,
+            DrawOutcome::Failed => true,
         };
         if self.calls.iter().all(is_binary) { Scores::Binary } else { Scores::UNIT }
     }
@@ -106,7 +106,7 @@ impl Recorded {
     }
 }
 
-impl Local for Recorded {
+impl Local for RecordedService {
     fn preview(&self) -> String {
         format!("recorded {}", self.what())
     }
@@ -119,16 +119,16 @@ impl Local for Recorded {
             Draws::WithReplacement => draw(self.manner.seed, arm, attribute, order) % size,
             Draws::InOrder => order,
         };
-        let Some(Drawn { said, cost }) =
+        let Some(RecordedDraw { said, cost }) =
             usize::try_from(index).ok().and_then(|index| calls.get(index))
         else {
             let used = format!("all {size} recorded {} are used", self.what());
             return Dispatch::Now(Reply::exhausted(used));
         };
         let reply = match said {
-            Said::Score(score) => Reply::score(*score),
-            Said::Failed => Reply::failed(CountedFailure::Unreadable, "recorded as failed"),
-            Said::Answer(text) => Reply {
+            DrawOutcome::Score(score) => Reply::score(*score),
+            DrawOutcome::Failed => Reply::failed(CountedFailure::Unreadable, "recorded as failed"),
+            DrawOutcome::Answer(text) => Reply {
                 verdict: Verdict::answer(text.clone(), String::new()),
                 usage: Usage::default(),
                 text: text.clone(),

@@ -1,4 +1,4 @@
-//! Recorded outcomes as a verifier.
+//! RecordedService outcomes as a verifier.
 
 use goodarm_data::problem::KeyProblem;
 use goodarm_files::Draws;
@@ -6,11 +6,11 @@ use goodarm_record::recording::{RecordedOutcome, Recording, name_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recorded::{Drawn, Manner, Recorded, Said};
-use super::{KindKeys, Setting};
+use super::recorded::{DrawOutcome, DrawSettings, RecordedDraw, RecordedService};
+use super::{KindKeys, ServiceContext};
 use crate::service::Service;
 
-/// Recorded outcomes.
+/// RecordedService outcomes.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayKeys {
@@ -23,30 +23,30 @@ pub struct ReplayKeys {
 }
 
 impl KindKeys for ReplayKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
+    fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
         let wrong = |reason: String| vec![KeyProblem::new("recording", reason)];
         let Some(path) = &self.recording else {
             let needed = "the path of a recording is needed: the folder of a run with policy = \"fixed\", or a file";
             return Err(vec![KeyProblem::missing("recording", needed)]);
         };
-        let of = self.of.as_ref().unwrap_or(&setting.keys.name);
-        let place = setting.folder.join(path);
+        let of = self.of.as_ref().unwrap_or(&context.keys.name);
+        let place = context.folder.join(path);
         let mut recording = Recording::read(&place, of)
             .map_err(|reasons| reasons.into_iter().flat_map(wrong).collect::<Vec<_>>())?;
         recording.file.path = name_of(path, &place);
-        let (theirs, ours) = (&recording.unit, setting.unit.name());
+        let (theirs, ours) = (&recording.unit, context.unit.name());
         if theirs != ours {
             let reason = format!("{path}: its costs are in {theirs:?}, and the job's in {ours:?}");
             return Err(wrong(reason));
         }
-        let drawn = |outcome: &RecordedOutcome| Drawn {
-            said: outcome.score.map_or(Said::Failed, Said::Score),
+        let drawn = |outcome: &RecordedOutcome| RecordedDraw {
+            said: outcome.score.map_or(DrawOutcome::Failed, DrawOutcome::Score),
             cost: outcome.cost,
         };
         let of = |id: &str| recording.of(id).into_iter().flatten().map(drawn).collect();
         let draws = self.draws.unwrap_or_default();
-        let manner = Manner { draws, seed: setting.seed, ..Manner::default() };
-        Recorded::service(of, setting.candidates, recording.file.clone(), manner)
+        let manner = DrawSettings { draws, seed: context.seed, ..DrawSettings::default() };
+        RecordedService::service(of, context.candidates, recording.file.clone(), manner)
             .map_err(|missing| wrong(format!("no outcomes for {missing}")))
     }
 }

@@ -6,13 +6,13 @@ use serde_json::Value;
 use goodarm_files::words::in_short;
 use goodarm_record::reply::Verdict;
 
-use super::Setting;
+use super::ServiceContext;
 use super::rubric::Rubric;
 use crate::service::Manifest;
 
 /// What a program or a server is to say.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Wanted {
+pub(crate) enum ReplyForm {
     /// A score.
     #[default]
     Score,
@@ -22,12 +22,12 @@ pub(crate) enum Wanted {
     Answer,
 }
 
-impl Wanted {
-    pub(crate) fn of(setting: &Setting<'_>) -> Self {
-        if setting.makes_answers {
+impl ReplyForm {
+    pub(crate) fn of(context: &ServiceContext<'_>) -> Self {
+        if context.makes_answers {
             return Self::Answer;
         }
-        Rubric::of(setting.keys).map_or(Self::Score, Self::Scores)
+        Rubric::of(context.keys).map_or(Self::Score, Self::Scores)
     }
 
     /// What is known of a service, with what it is to say.

@@ -8,7 +8,7 @@ use goodarm_record::notice::Condition;
 use tokio::time::Instant;
 
 use super::Obstacle;
-use super::backoff::{Backoff, Trouble, TroubleKind};
+use super::backoff::{Backoff, Outage, OutageKind};
 
 /// All addresses of a verifier; one that has none counts as one.
 #[derive(Debug)]
@@ -69,8 +69,8 @@ impl Addresses {
         self.list[index].out -= 1;
     }
 
-    /// An answer came; says whether a trouble is over, and whether there is room for one more.
-    pub(super) fn answered(&mut self, index: usize) -> Answered {
+    /// An answer came; says whether a outage is over, and whether there is room for one more.
+    pub(super) fn answered(&mut self, index: usize) -> AddressUpdate {
         let concurrency = self.concurrency;
         let address = &mut self.list[index];
         address.breaks_in_a_row = 0;
@@ -81,7 +81,7 @@ impl Addresses {
             address.allowed < concurrency
         };
         address.allowed += usize::from(has_grown);
-        Answered { is_over, has_grown }
+        AddressUpdate { is_over, has_grown }
     }
 
     /// No work was begun; `retry_after` is the pause that was asked for. Answers to requests that were in
@@ -104,9 +104,9 @@ impl Addresses {
                 let most = address.allowed.min(share.max(address.out));
                 address.allowed = (most / 2).max(1);
                 address.answers_since_change = 0;
-                TroubleKind::Busy
+                OutageKind::Busy
             }
-            VoidFailure::NotConnected | VoidFailure::LostRepeatable => TroubleKind::Down,
+            VoidFailure::NotConnected | VoidFailure::LostRepeatable => OutageKind::Down,
         };
         address.backoff.close(retry_after, kind, reason);
         true
@@ -117,7 +117,7 @@ impl Addresses {
         let address = &mut self.list[index];
         address.breaks_in_a_row += 1;
         if address.breaks_in_a_row >= BREAKS_MAX {
-            address.backoff.close(None, TroubleKind::Broken, reason.to_owned());
+            address.backoff.close(None, OutageKind::Broken, reason.to_owned());
         }
     }
 
@@ -128,34 +128,34 @@ impl Addresses {
 
     /// Since when none of them has answered; none if one is well.
     pub(super) fn silent_since(&self) -> Option<Instant> {
-        let troubles = self.troubles();
-        let all = (troubles.len() == self.list.len()).then_some(troubles)?;
-        all.iter().map(|trouble| trouble.since).max()
+        let outages = self.outages();
+        let all = (outages.len() == self.list.len()).then_some(outages)?;
+        all.iter().map(|outage| outage.since).max()
     }
 
     /// What went wrong last with each of them.
     pub(super) fn reasons(&self) -> String {
-        reasons(&self.troubles())
+        reasons(&self.outages())
     }
 
-    fn troubles(&self) -> Vec<&Trouble> {
-        self.list.iter().filter_map(|address| address.backoff.trouble()).collect()
+    fn outages(&self) -> Vec<&Outage> {
+        self.list.iter().filter_map(|address| address.backoff.outage()).collect()
     }
 
     /// How the verifier is doing: it is down only if all of its addresses are.
     pub(super) fn condition(&self, now: Instant, patience: Duration) -> Condition {
-        let troubles = self.troubles();
-        let Some(last) = troubles.iter().map(|trouble| trouble.since).max() else {
+        let outages = self.outages();
+        let Some(last) = outages.iter().map(|outage| outage.since).max() else {
             return Condition::Open;
         };
-        let reason = reasons(&troubles);
-        if troubles.len() < self.list.len() {
-            return Condition::Partly { troubled: troubles.len(), of: self.list.len(), reason };
+        let reason = reasons(&outages);
+        if outages.len() < self.list.len() {
+            return Condition::Partly { troubled: outages.len(), of: self.list.len(), reason };
         }
         let since = now.duration_since(last);
         if since > patience {
             Condition::GivenUp { reason }
-        } else if troubles.iter().any(|trouble| trouble.kind == TroubleKind::Busy) {
+        } else if outages.iter().any(|outage| outage.kind == OutageKind::Busy) {
             let ends = self.list.iter().map(|address| address.backoff.closed_until(now));
             let soonest = ends.map(|until| until.map_or(Duration::ZERO, |until| until - now)).min();
             Condition::BackingOff { wait: soonest.unwrap_or_default() }
@@ -166,7 +166,7 @@ impl Addresses {
 }
 
 /// What an answer has changed.
-pub(super) struct Answered {
+pub(super) struct AddressUpdate {
     pub(super) is_over: bool,
     pub(super) has_grown: bool,
 }
@@ -176,10 +176,10 @@ impl Address {
         if let Some(until) = self.backoff.closed_until(now) {
             return Some(Obstacle::Until(until));
         }
-        let allowed = match self.backoff.trouble() {
+        let allowed = match self.backoff.outage() {
             None => self.allowed,
             // Each try counts as the lowest score. Alone, it would have ended the run.
-            Some(Trouble { kind: TroubleKind::Broken, since, .. })
+            Some(Outage { kind: OutageKind::Broken, since, .. })
                 if now.duration_since(*since) > patience =>
             {
                 0
@@ -192,11 +192,11 @@ impl Address {
 }
 
 /// What went wrong, each thing once.
-fn reasons(troubles: &[&Trouble]) -> String {
+fn reasons(outages: &[&Outage]) -> String {
     let mut all: Vec<&str> = Vec::new();
-    for trouble in troubles {
-        if !all.contains(&trouble.reason.as_str()) {
-            all.push(&trouble.reason);
+    for outage in outages {
+        if !all.contains(&outage.reason.as_str()) {
+            all.push(&outage.reason);
         }
     }
     all.join("; ")

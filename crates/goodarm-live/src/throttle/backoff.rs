@@ -1,4 +1,4 @@
-//! How long to leave alone whoever is in trouble: longer each time, and as long as it asks for.
+//! How long to leave alone whoever is in outage: longer each time, and as long as it asks for.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ pub(super) struct Backoff {
     closed_until: Option<Instant>,
     /// The next pause is at least so long.
     wait: Duration,
-    trouble: Option<Trouble>,
+    outage: Option<Outage>,
 }
 
 /// Nothing has been answered since, or nothing has been scored.
 #[derive(Clone, Debug)]
-pub(super) struct Trouble {
+pub(super) struct Outage {
     pub(super) since: Instant,
-    pub(super) kind: TroubleKind,
+    pub(super) kind: OutageKind,
     pub(super) reason: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TroubleKind {
+pub(super) enum OutageKind {
     /// Until an answer comes.
     Busy,
     /// Until an answer comes: no work was begun.
@@ -40,21 +40,18 @@ pub(super) enum TroubleKind {
 }
 
 impl Backoff {
-    pub(super) const OPEN: Self = Self { closed_until: None, wait: WAIT_MIN, trouble: None };
+    pub(super) const OPEN: Self = Self { closed_until: None, wait: WAIT_MIN, outage: None };
 
-    pub(super) const fn trouble(&self) -> Option<&Trouble> {
-        self.trouble.as_ref()
+    pub(super) const fn outage(&self) -> Option<&Outage> {
+        self.outage.as_ref()
     }
 
-    /// The trouble, if it is for good.
-    pub(super) fn final_trouble(&self) -> Option<&Trouble> {
+    /// The outage, if it is for good.
+    pub(super) fn final_outage(&self) -> Option<&Outage> {
         let is_final = |kind| {
-            matches!(
-                kind,
-                TroubleKind::Hopeless | TroubleKind::NeverScored | TroubleKind::Mistrusted
-            )
+            matches!(kind, OutageKind::Hopeless | OutageKind::NeverScored | OutageKind::Mistrusted)
         };
-        self.trouble.as_ref().filter(|trouble| is_final(trouble.kind))
+        self.outage.as_ref().filter(|outage| is_final(outage.kind))
     }
 
     /// When the pause ends, if there is one now.
@@ -62,26 +59,26 @@ impl Backoff {
         self.closed_until.filter(|until| now < *until)
     }
 
-    pub(super) fn close(&mut self, at_least: Option<Duration>, kind: TroubleKind, reason: String) {
-        if self.final_trouble().is_some() {
+    pub(super) fn close(&mut self, at_least: Option<Duration>, kind: OutageKind, reason: String) {
+        if self.final_outage().is_some() {
             return;
         }
         let now = Instant::now();
-        let since = self.trouble.as_ref().map_or(now, |trouble| trouble.since);
+        let since = self.outage.as_ref().map_or(now, |outage| outage.since);
         // Someone may be starting it just now.
-        let is_young = matches!(kind, TroubleKind::Down | TroubleKind::Broken)
+        let is_young = matches!(kind, OutageKind::Down | OutageKind::Broken)
             && now.duration_since(since) < YOUNG;
         let wait = if is_young { self.wait.min(WAIT_YOUNG_MAX) } else { self.wait };
         let wait = at_least.unwrap_or(Duration::ZERO).clamp(wait, PAUSE_MAX);
         self.wait = (self.wait * 2).min(WAIT_MAX);
         let until = now + wait;
         self.closed_until = Some(self.closed_until.map_or(until, |earlier| earlier.max(until)));
-        self.trouble = Some(Trouble { since, kind, reason });
+        self.outage = Some(Outage { since, kind, reason });
     }
 
-    /// Ends the trouble if it is of such a kind; says whether it was.
-    pub(super) fn end(&mut self, is_over: impl FnOnce(TroubleKind) -> bool) -> bool {
-        let ends = self.trouble.as_ref().is_some_and(|trouble| is_over(trouble.kind));
+    /// Ends the outage if it is of such a kind; says whether it was.
+    pub(super) fn end(&mut self, is_over: impl FnOnce(OutageKind) -> bool) -> bool {
+        let ends = self.outage.as_ref().is_some_and(|outage| is_over(outage.kind));
         if ends {
             *self = Self::OPEN;
         }

@@ -13,8 +13,8 @@ use super::*;
 mod alone;
 mod spreading;
 
-const LIMITS: Limits =
-    Limits { concurrency: 4, rate: None, retries: None, patience: Duration::from_secs(60) };
+const LIMITS: CallLimits =
+    CallLimits { concurrency: 4, rate: None, retries: None, patience: Duration::from_secs(60) };
 
 const SHORT: Duration = Duration::from_millis(1);
 
@@ -40,7 +40,7 @@ async fn no_more_requests_are_out_than_allowed() {
 
 #[tokio::test(start_paused = true)]
 async fn the_rate_is_kept_to() {
-    let throttle = Throttle::new(Limits { rate: Some(10.0), ..LIMITS });
+    let throttle = Throttle::new(CallLimits { rate: Some(10.0), ..LIMITS });
     let begin = Instant::now();
     for _ in 0..101 {
         turn(&throttle).await.answered();
@@ -71,17 +71,17 @@ async fn everybody_who_waits_goes_as_soon_as_there_is_room() {
     let second = Duration::from_secs(1);
     let seconds = seconds_of_many(Throttle::new(LIMITS), 40, second).await;
     assert!((10.0..10.1).contains(&seconds), "ten times four: {seconds} s");
-    let limits = Limits { concurrency: 20, rate: Some(10.0), ..LIMITS };
+    let limits = CallLimits { concurrency: 20, rate: Some(10.0), ..LIMITS };
     let seconds = seconds_of_many(Throttle::new(limits), 100, second).await;
     assert!((10.8..11.2).contains(&seconds), "ten a second, and the last: {seconds} s");
-    let limits = Limits { concurrency: 2, rate: Some(10.0), ..LIMITS };
+    let limits = CallLimits { concurrency: 2, rate: Some(10.0), ..LIMITS };
     let seconds = seconds_of_many(Throttle::new(limits), 20, second).await;
     assert!((10.0..10.3).contains(&seconds), "ten times two: {seconds} s");
 }
 
 #[tokio::test(start_paused = true)]
 async fn after_a_pause_everybody_goes_again() {
-    let throttle = Throttle::new(Limits { concurrency: 10, ..LIMITS });
+    let throttle = Throttle::new(CallLimits { concurrency: 10, ..LIMITS });
     turn(&throttle).await.refused(VoidFailure::RateLimited, None, "429".into());
     // One finds out, then five at once, and more from answer to answer.
     let seconds = seconds_of_many(throttle, 30, Duration::from_secs(1)).await;
@@ -90,7 +90,7 @@ async fn after_a_pause_everybody_goes_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_is_not_made_up_for_by_a_burst() {
-    let throttle = Throttle::new(Limits { rate: Some(10.0), ..LIMITS });
+    let throttle = Throttle::new(CallLimits { rate: Some(10.0), ..LIMITS });
     turn(&throttle).await.answered();
     advance(Duration::from_secs(30)).await;
     let begin = Instant::now();
@@ -179,7 +179,7 @@ async fn several_breaks_in_a_row_close_the_line_and_one_answer_opens_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waits_when_the_run_stops_gets_no_turn() {
-    let throttle = Throttle::new(Limits { concurrency: 1, ..LIMITS });
+    let throttle = Throttle::new(CallLimits { concurrency: 1, ..LIMITS });
     let out = turn(&throttle).await;
     let (waited, ()) = tokio::join!(throttle.turn(), async { throttle.stop() });
     assert!(waited.is_err());
@@ -189,7 +189,7 @@ async fn a_call_that_waits_when_the_run_stops_gets_no_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn on_trial_few_are_out_and_few_failures_are_enough() {
-    let throttle = Throttle::new(Limits { concurrency: 64, ..LIMITS }).on_trial();
+    let throttle = Throttle::new(CallLimits { concurrency: 64, ..LIMITS }).on_trial();
     for _ in 0..5 {
         throttle.begin().await;
     }
@@ -255,7 +255,7 @@ async fn one_that_is_mistrusted_stays_so() {
 
 #[tokio::test(start_paused = true)]
 async fn one_score_ends_the_trial() {
-    let throttle = Throttle::new(Limits { concurrency: 64, ..LIMITS }).on_trial();
+    let throttle = Throttle::new(CallLimits { concurrency: 64, ..LIMITS }).on_trial();
     for _ in 0..4 {
         throttle.begin().await;
         throttle.unscored("no score");
@@ -296,7 +296,7 @@ async fn answers_without_scores_close_it_until_a_score_comes() {
 #[tokio::test]
 async fn a_held_call_takes_no_wakeup_from_a_request() {
     let limits =
-        Limits { concurrency: 1, rate: None, retries: None, patience: Duration::from_secs(9) };
+        CallLimits { concurrency: 1, rate: None, retries: None, patience: Duration::from_secs(9) };
     let throttle = std::sync::Arc::new(Throttle::new(limits).on_trial());
     for _ in 0..UNSCORED_ON_TRIAL_MAX {
         throttle.begin().await;
@@ -317,7 +317,7 @@ async fn a_held_call_takes_no_wakeup_from_a_request() {
 /// Were all woken by each turn, tens of thousands would keep each other from going.
 #[tokio::test(start_paused = true)]
 async fn those_who_wait_do_not_wake_each_other() {
-    let limits = Limits { concurrency: 4000, rate: Some(1000.0), ..LIMITS };
+    let limits = CallLimits { concurrency: 4000, rate: Some(1000.0), ..LIMITS };
     let throttle = Arc::new(Throttle::new(limits));
     let begin = Instant::now();
     let mut tasks = JoinSet::new();

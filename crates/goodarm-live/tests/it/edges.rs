@@ -9,7 +9,7 @@ use goodarm_core::{ArmId, ArmStatus, AttributeId, Cost};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobSettings, JobSpec, ServiceSpec};
 use goodarm_live::run::Run;
-use goodarm_live::service::{Called, Remote, Reply};
+use goodarm_live::service::{CallFuture, Remote, Reply};
 use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
@@ -32,7 +32,7 @@ impl Remote for Script {
         String::new()
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Throttle) -> CallFuture<'a> {
         let mut calls = self.calls.lock().expect("no test panics here");
         let call = calls.entry(candidate.id.clone()).or_default();
         let score = self.scores[*call % self.scores.len()];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_live::job::{Job, JobError, JobInputs, Overrides};
 use goodarm_live::run::Run;
-use goodarm_live::service::{Called, Remote, Reply, Service};
+use goodarm_live::service::{CallFuture, Remote, Reply, Service};
 use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
@@ -20,7 +20,7 @@ impl Remote for Mirror {
         candidate.json.clone()
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, _: &'a Throttle) -> CallFuture<'a> {
         let score = candidate.fields()["good"].as_f64().unwrap_or(0.0);
         Box::pin(async move { Reply::score(score) })
     }

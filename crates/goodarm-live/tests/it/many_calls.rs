@@ -10,7 +10,7 @@ use goodarm_live::job::{Job, JobSettings, JobSpec, ServiceSpec};
 use goodarm_live::open_files::{self, Shortage};
 use goodarm_live::run::Run;
 use goodarm_live::service::attempt::{Attempt, attempts};
-use goodarm_live::service::{Called, REPLY_BYTES_MAX, Remote, Reply};
+use goodarm_live::service::{CallFuture, REPLY_BYTES_MAX, Remote, Reply};
 use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
@@ -47,7 +47,7 @@ impl Remote for Gate {
         String::new()
     }
 
-    fn call<'a>(&'a self, _: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, _: &'a Candidate, throttle: &'a Throttle) -> CallFuture<'a> {
         Box::pin(async move {
             let pass = || async { Attempt::Answered(self.pass().await) };
             attempts(throttle, pass).await.unwrap_or_else(|reply| reply)

@@ -10,8 +10,8 @@ use goodarm_live::job::{self, Job, JobSettings, JobSpec, Overrides, ServiceSpec}
 use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
 use goodarm_live::run::Run;
 use goodarm_live::service::attempt::{Attempt, attempts};
-use goodarm_live::service::{Called, DefaultPrice, Manifest, Remote, Reply, Service, Usage};
-use goodarm_live::services::{KINDS, Kind, KindKeys, Kinds, Setting};
+use goodarm_live::service::{CallFuture, DefaultPrice, Manifest, Remote, Reply, Service, Usage};
+use goodarm_live::services::{KINDS, KindKeys, ServiceContext, ServiceKind, ServiceKinds};
 use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, RunError};
@@ -35,11 +35,11 @@ struct CoinKeys {
 }
 
 impl KindKeys for CoinKeys {
-    fn build(&self, setting: &Setting<'_>) -> Result<Service, Vec<KeyProblem>> {
+    fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
         if self.wins > 10 {
             return Err(vec![KeyProblem::new("wins", format!("{} of ten", self.wins))]);
         }
-        assert_eq!(setting.keys.kind, "coin");
+        assert_eq!(context.keys.kind, "coin");
         let stake = Cost::of_price(self.stake.unwrap_or(2.0));
         let stake = stake.map_err(|error| vec![KeyProblem::new("stake", error.to_string())])?;
         Ok(Coin { wins: self.wins, stake, tosses: AtomicU64::new(0) }.service())
@@ -79,7 +79,7 @@ impl Remote for Coin {
         format!("a coin for {}", candidate.id)
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> CallFuture<'a> {
         Box::pin(async move {
             let toss = || async { Attempt::Answered(self.toss(candidate)) };
             attempts(throttle, toss).await.unwrap_or_else(|reply| reply)
@@ -98,8 +98,8 @@ wins = 9
 threshold = 0.5
 "#;
 
-fn kinds() -> Kinds {
-    Kinds::default().with(Kind::new::<CoinKeys>("coin"))
+fn kinds() -> ServiceKinds {
+    ServiceKinds::default().with(ServiceKind::new::<CoinKeys>("coin"))
 }
 
 fn read(place: &JobFolder, job: &str) -> Result<Job, goodarm_live::job::JobError> {
@@ -234,7 +234,7 @@ impl Remote for Absent {
         String::new()
     }
 
-    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> CallFuture<'a> {
         Box::pin(async { Reply::void(VoidFailure::NotConnected) })
     }
 }
@@ -261,7 +261,7 @@ impl Remote for Silent {
         String::new()
     }
 
-    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> CallFuture<'a> {
         self.0.notify_one();
         Box::pin(std::future::pending())
     }
@@ -303,7 +303,7 @@ impl Remote for Broken {
         String::new()
     }
 
-    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, _: &'a Candidate, _: &'a Throttle) -> CallFuture<'a> {
         Box::pin(async { panic!("a verifier with a bug") })
     }
 }

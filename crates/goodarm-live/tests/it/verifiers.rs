@@ -13,8 +13,8 @@ use goodarm_core::{Cost, CountedFailure};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_data::problem::KeyProblem;
 use goodarm_live::service::{Reply, Verdict};
-use goodarm_live::services::Setting;
-use goodarm_live::throttle::{Limits, Throttle};
+use goodarm_live::services::ServiceContext;
+use goodarm_live::throttle::{CallLimits, Throttle};
 use goodarm_record::job_file::{ServiceKeys, Unit};
 use goodarm_record::notice::Condition;
 use serde::de::DeserializeOwned;
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 /// job file.
 fn make<K: DeserializeOwned, V>(
     keys: Value,
-    new: impl FnOnce(&K, &Setting<'_>) -> Result<V, Vec<KeyProblem>>,
+    new: impl FnOnce(&K, &ServiceContext<'_>) -> Result<V, Vec<KeyProblem>>,
 ) -> Result<V, Vec<KeyProblem>> {
     let Value::Object(mut own) = keys else { panic!("keys") };
     let mut common = json!({"name": "v", "kind": "k"});
@@ -38,7 +38,7 @@ fn make<K: DeserializeOwned, V>(
     let folder = Path::new(".");
     new(
         &own,
-        &Setting {
+        &ServiceContext {
             makes_answers: false,
             keys: &common,
             timeout,
@@ -68,7 +68,7 @@ fn question() -> Candidate {
 /// A line that gives a call up after so many retries, and is otherwise patient.
 fn line(retries: Option<u32>) -> Throttle {
     let patience = Duration::from_secs(600);
-    Throttle::new(Limits { concurrency: 64, rate: None, retries, patience })
+    Throttle::new(CallLimits { concurrency: 64, rate: None, retries, patience })
 }
 
 #[track_caller]

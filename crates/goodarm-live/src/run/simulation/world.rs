@@ -24,8 +24,8 @@ use crate::job::{Job, JobSettings, JobSpec, QuestionSpec, ServiceSpec};
 use crate::pricing::{Meter, Pricing};
 use crate::service::attempt::{Attempt, attempts};
 use crate::service::{
-    CallContext, Called, Deferred, Dispatch, FinalAnswers, Local, Manifest, Remote, Reply, Service,
-    Usage, Verdict,
+    CallContext, CallFuture, Deferred, Dispatch, FinalAnswerRule, Local, Manifest, Remote, Reply,
+    Service, Usage, Verdict,
 };
 use crate::throttle::Throttle;
 
@@ -171,7 +171,7 @@ impl World {
         };
         let finals = || {
             let (field, extractor) = ("answer".to_owned(), LAST_NUMBER.clone());
-            FinalAnswers { field, extractor, bytes_max: usize::MAX }
+            FinalAnswerRule { field, extractor, bytes_max: usize::MAX }
         };
         let fields = (!answers_questions).then(|| "answer".to_owned()).into_iter().collect();
         let final_answers = answers_questions.then(finals);
@@ -363,7 +363,7 @@ impl Remote for SimVerifier {
         candidate.id.clone()
     }
 
-    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> Called<'a> {
+    fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> CallFuture<'a> {
         Box::pin(async move {
             let arm = if self.world.plan.answers_questions(self.index) {
                 QUESTIONS_FROM + candidate.id.parse::<usize>().expect("ids are numbers")

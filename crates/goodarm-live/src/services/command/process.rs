@@ -9,18 +9,18 @@ use goodarm_core::CountedFailure;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-use super::leash::{self, Leash};
-use super::{Outcome, Program};
+use super::tracker::{self, ProcessTracker};
+use super::{ProcessOutcome, Program};
 use crate::services::BODY_BYTES_MAX;
 
 /// A running program; killed with its children when dropped, also if it has ended and they have not.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct ChildProcess {
     child: Child,
     /// The process group that it leads.
     group: Option<u32>,
     /// What has left the group is found by it; gone once it is killed.
-    leash: Option<Leash>,
+    tracker: Option<ProcessTracker>,
     is_killed: bool,
 }
 
@@ -31,16 +31,16 @@ pub(super) struct Pipes {
     pub(super) stderr: ChildStderr,
 }
 
-impl Process {
+impl ChildProcess {
     /// Starts a program. An error means that nothing has begun.
     pub(super) fn start(program: &Program) -> io::Result<Self> {
-        let leash = Leash::new();
+        let tracker = ProcessTracker::new();
         let mut command = tokio::process::Command::new(&program.path);
         command
             .args(&program.arguments)
             .env_clear()
             .envs(program.environment.iter())
-            .env(leash::NAME, &leash.mark)
+            .env(tracker::NAME, &tracker.mark)
             .current_dir(&program.folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -50,7 +50,7 @@ impl Process {
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;
-        Ok(Self { group: child.id(), leash: Some(leash), child, is_killed: false })
+        Ok(Self { group: child.id(), tracker: Some(tracker), child, is_killed: false })
     }
 
     /// The pipes, once.
@@ -62,12 +62,12 @@ impl Process {
     }
 
     /// Feeds the program and waits for its end.
-    pub(super) async fn finish(&mut self, input: &str) -> Outcome {
+    pub(super) async fn finish(&mut self, input: &str) -> ProcessOutcome {
         let Some(Pipes { mut stdin, mut stdout, mut stderr }) = self.pipes() else {
-            return Outcome::crashed("its pipes are gone".into(), Vec::new());
+            return ProcessOutcome::crashed("its pipes are gone".into(), Vec::new());
         };
         let mut output = Vec::new();
-        let mut complaint = Tail::default();
+        let mut complaint = StderrTail::default();
         let ended = {
             let mut listen = pin!(async {
                 let feed = async {
@@ -77,7 +77,7 @@ impl Process {
                     Ok(())
                 };
                 let follow = async {
-                    Tail::follow(&mut stderr, |bytes| complaint.push(bytes)).await;
+                    StderrTail::follow(&mut stderr, |bytes| complaint.push(bytes)).await;
                     Ok(())
                 };
                 let listen = read_all(&mut stdout, &mut output);
@@ -101,10 +101,10 @@ impl Process {
         };
         self.kill();
         match ended {
-            Ok(Ok(status)) if status.success() => Outcome::Answered(output),
-            Ok(Ok(status)) => Outcome::crashed(ending(status, &complaint), output),
-            Ok(Err(error)) => Outcome::crashed(error.to_string(), output),
-            Err(reason) => Outcome::truncated(reason, output),
+            Ok(Ok(status)) if status.success() => ProcessOutcome::Answered(output),
+            Ok(Ok(status)) => ProcessOutcome::crashed(ending(status, &complaint), output),
+            Ok(Err(error)) => ProcessOutcome::crashed(error.to_string(), output),
+            Err(reason) => ProcessOutcome::truncated(reason, output),
         }
     }
 
@@ -120,7 +120,7 @@ impl Process {
     }
 
     /// How it ended, if it has.
-    pub(super) fn ending(&mut self, complaint: &Tail) -> String {
+    pub(super) fn ending(&mut self, complaint: &StderrTail) -> String {
         match self.child.try_wait() {
             Ok(Some(status)) => ending(status, complaint),
             _ => complaint.said("it closed its output"),
@@ -132,7 +132,7 @@ impl Process {
         if !mem::replace(&mut self.is_killed, true) {
             self.kill_group();
             drop(self.child.start_kill());
-            self.leash = None;
+            self.tracker = None;
         }
     }
 
@@ -151,13 +151,13 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-impl Outcome {
+impl ProcessOutcome {
     pub(super) const fn crashed(reason: String, output: Vec<u8>) -> Self {
         Self::Failed { failure: CountedFailure::Crashed, reason, output }
     }
@@ -169,13 +169,13 @@ impl Outcome {
 
 /// The end of what a program says on stderr.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
+pub(super) struct StderrTail {
     bytes: Vec<u8>,
     /// Whether something came before it.
     is_cut: bool,
 }
 
-impl Tail {
+impl StderrTail {
     /// Reads to the end and keeps the last part.
     pub(super) async fn follow(stderr: &mut ChildStderr, mut take: impl FnMut(&[u8])) {
         let mut buffer = [0; 1024];
@@ -205,7 +205,7 @@ impl Tail {
     }
 }
 
-fn ending(status: ExitStatus, complaint: &Tail) -> String {
+fn ending(status: ExitStatus, complaint: &StderrTail) -> String {
     complaint.said(&status.to_string())
 }
 

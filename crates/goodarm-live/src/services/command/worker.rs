@@ -16,15 +16,15 @@ use goodarm_data::candidates::Candidate;
 use goodarm_files::words::in_short;
 use goodarm_record::reply::{ServiceWarning, shorten};
 
-use self::request::Request;
-use self::talk::{Said, Stir, Worker};
-use super::{Outcome, Program, is_wanted};
+use self::request::WorkerRequest;
+use self::talk::{Worker, WorkerReply, WorkerState};
+use super::{ProcessOutcome, Program, is_wanted};
 use crate::services::BODY_BYTES_MAX;
 use crate::transcript::{Exchange, Transcript};
 
 /// Workers that wait for work. There are never more than calls were in flight at once.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct WorkerPool {
     state: Mutex<State>,
     /// A new worker may take so much longer for its first answer.
     startup: Duration,
@@ -41,7 +41,7 @@ struct State {
     unasked: Option<String>,
 }
 
-impl Pool {
+impl WorkerPool {
     pub(super) fn new(startup: Duration) -> Self {
         Self { state: Mutex::default(), startup }
     }
@@ -54,7 +54,7 @@ impl Pool {
         candidate: &Candidate,
         timeout: Duration,
         transcript: &Transcript,
-    ) -> io::Result<(Outcome, Duration)> {
+    ) -> io::Result<(ProcessOutcome, Duration)> {
         let mut worker = match self.idle_worker().await {
             Ok(Some(worker)) => worker,
             Ok(None) => Worker::start(program, self.state().repeats_calls)?,
@@ -63,7 +63,7 @@ impl Pool {
             }
         };
         let startup = if worker.has_answered() { Duration::ZERO } else { self.startup };
-        let request = Request::new(candidate, self.next_call());
+        let request = WorkerRequest::new(candidate, self.next_call());
         let (said, worked) = worker.answer(&request, startup + timeout).await;
         transcript.note(|| Exchange {
             sent: shorten(program.secrets.remove(format!(
@@ -74,20 +74,21 @@ impl Pool {
             received: shorten(program.text(&said.words())),
         });
         let outcome = match said {
-            Said::Answer(line) => {
+            WorkerReply::Answer(line) => {
                 // What it meant to say may yet come.
                 if is_wanted(&line, &program.wanted) {
                     self.give_back(worker);
                 }
-                Outcome::Answered(line)
+                ProcessOutcome::Answered(line)
             }
-            Said::Mismatch { reason, line } => Outcome::crashed(reason, line),
-            Said::Unasked { line, unasked } => self.mistrust(program, &unasked, line),
-            Said::End => Outcome::crashed(worker.last_words().await, Vec::new()),
-            Said::TooMuch => {
-                Outcome::truncated(format!("it wrote more than {BODY_BYTES_MAX} bytes"), Vec::new())
-            }
-            Said::Nothing => Outcome::timed_out(startup + timeout),
+            WorkerReply::Mismatch { reason, line } => ProcessOutcome::crashed(reason, line),
+            WorkerReply::Unasked { line, unasked } => self.mistrust(program, &unasked, line),
+            WorkerReply::End => ProcessOutcome::crashed(worker.last_words().await, Vec::new()),
+            WorkerReply::TooMuch => ProcessOutcome::truncated(
+                format!("it wrote more than {BODY_BYTES_MAX} bytes"),
+                Vec::new(),
+            ),
+            WorkerReply::Nothing => ProcessOutcome::timed_out(startup + timeout),
         };
         Ok((outcome, worked))
     }
@@ -124,9 +125,11 @@ impl Pool {
         loop {
             let Some(mut worker) = self.state().idle.pop() else { return Ok(None) };
             match worker.stir(Duration::ZERO).await {
-                Stir::Line if !worker.repeats_calls => return Err(worker.rest_of_line().await),
-                Stir::Line | Stir::Silence => return Ok(Some(worker)),
-                Stir::End => {}
+                WorkerState::Line if !worker.repeats_calls => {
+                    return Err(worker.rest_of_line().await);
+                }
+                WorkerState::Line | WorkerState::Silence => return Ok(Some(worker)),
+                WorkerState::End => {}
             }
         }
     }
@@ -140,7 +143,7 @@ impl Pool {
     }
 
     /// No worker's lines are believed any more.
-    fn mistrust(&self, program: &Program, unasked: &[u8], output: Vec<u8>) -> Outcome {
+    fn mistrust(&self, program: &Program, unasked: &[u8], output: Vec<u8>) -> ProcessOutcome {
         let unasked = in_short(&program.text(unasked));
         let unasked = if unasked.is_empty() { "half a line".to_owned() } else { unasked };
         let reason = format!(
@@ -149,7 +152,7 @@ impl Pool {
              nothing else to standard output: logs belong on stderr"
         );
         self.state().unasked.get_or_insert(format!("{unasked:?}"));
-        Outcome::Mistrusted { reason, output }
+        ProcessOutcome::Mistrusted { reason, output }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -23,7 +23,7 @@ pub(super) struct Address {
 
 impl Address {
     pub(super) fn new(
-        Written { text, url, .. }: &Written<'_>,
+        AddressInput { text, url, .. }: &AddressInput<'_>,
         headers: HeaderMap,
         timeout: Duration,
         secrets: &Secrets,
@@ -40,14 +40,14 @@ impl Address {
 }
 
 /// An address as the job has it, and what is posted to.
-pub(super) struct Written<'a> {
+pub(super) struct AddressInput<'a> {
     text: &'a str,
     pub(super) url: Url,
     /// Its number, counted from 1, if it stands in a list.
     number: Option<usize>,
 }
 
-impl Written<'_> {
+impl AddressInput<'_> {
     /// A problem with this address, under the key where it stands.
     pub(super) fn problem(&self, problem: KeyProblem) -> KeyProblem {
         placed(self.number, problem)
@@ -58,7 +58,7 @@ impl Written<'_> {
 pub(super) fn read<'a>(
     keys: EndpointKeys<'a>,
     complete: impl Fn(Url) -> Result<Url, KeyProblem>,
-) -> Result<Vec<Written<'a>>, Vec<KeyProblem>> {
+) -> Result<Vec<AddressInput<'a>>, Vec<KeyProblem>> {
     let texts: Vec<(Option<usize>, &str)> = match (keys.url, keys.urls) {
         (Some(_), Some(_)) => return Err(one("either url or urls, not both")),
         (None, None) => return Err(vec![KeyProblem::missing("url", "an address is needed")]),
@@ -72,7 +72,7 @@ pub(super) fn read<'a>(
         }
     };
     let mut problems = Vec::new();
-    let mut read: Vec<Written<'_>> = Vec::new();
+    let mut read: Vec<AddressInput<'_>> = Vec::new();
     for (number, text) in texts {
         let url = match url_of(text).and_then(&complete) {
             Ok(url) => url,
@@ -86,7 +86,7 @@ pub(super) fn read<'a>(
             let message = format!("the same as address {earlier}");
             problems.push(placed(number, KeyProblem::new("url", message)));
         }
-        read.push(Written { text, url, number });
+        read.push(AddressInput { text, url, number });
     }
     if problems.is_empty() { Ok(read) } else { Err(problems) }
 }

@@ -6,7 +6,7 @@ use goodarm_data::problem::KeyProblem;
 use reqwest::Url;
 
 use super::keys::{Api, LlmKeys, ParseName};
-use super::reply::{Answered, Completion, Message};
+use super::reply::{ChatResponse, Completion, Message};
 use super::temperature::Temperature;
 use crate::services::endpoint::KeyHeader;
 
@@ -99,7 +99,7 @@ impl Api {
     }
 
     /// What a reply says.
-    pub(super) fn read(self, body: &[u8]) -> Result<Answered, serde_json::Error> {
+    pub(super) fn read(self, body: &[u8]) -> Result<ChatResponse, serde_json::Error> {
         Ok(match self {
             Self::OpenAi => serde_json::from_slice::<Completion>(body)?.into(),
             Self::Anthropic => serde_json::from_slice::<Message>(body)?.into(),

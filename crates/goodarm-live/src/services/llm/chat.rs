@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 use super::LlmKeys;
 use super::keys::Api;
 use super::keys::ParseName;
-use super::reply::Said;
+use super::reply::ChatContent;
 use super::temperature::Temperature;
-use super::usage::{Disbelief, Exchanged};
-use crate::services::endpoint::{Endpoint, EndpointKeys, Received};
+use super::usage::{ExchangeTexts, UsageCheck};
+use crate::services::endpoint::{Endpoint, EndpointKeys, ResponseBody};
 use crate::throttle::Throttle;
 
 /// An endpoint with everything that stays the same from request to request.
@@ -28,7 +28,7 @@ pub(super) struct Chat {
     head: String,
     /// The most tokens of a reply, if the requests say.
     pub(super) max_tokens: Option<u32>,
-    disbelief: Disbelief,
+    usage_check: UsageCheck,
 }
 
 /// A text from a model.
@@ -68,8 +68,8 @@ impl Chat {
         let max_tokens = keys.limit().map(|(_, count)| count);
         match endpoint {
             Some(endpoint) if problems.is_empty() => {
-                let disbelief = Disbelief::default();
-                Ok(Self { endpoint, api, model, head, max_tokens, disbelief })
+                let usage_check = UsageCheck::default();
+                Ok(Self { endpoint, api, model, head, max_tokens, usage_check })
             }
             _ => Err(problems),
         }
@@ -77,7 +77,7 @@ impl Chat {
 
     /// What is to be said of the server, each thing once.
     pub(super) fn warning(&self) -> Option<ServiceWarning> {
-        self.disbelief.warning()
+        self.usage_check.warning()
     }
 
     /// The addresses, each with the model, for people.
@@ -108,27 +108,29 @@ impl Chat {
             }
         };
         let text = match &answered.said {
-            Said::Text { text, .. } => text.as_str(),
-            Said::Refused(_) | Said::Nothing(_) => "",
+            ChatContent::Text { text, .. } => text.as_str(),
+            ChatContent::Refused(_) | ChatContent::Nothing(_) => "",
         };
         let messages = [system.unwrap_or_default(), prompt];
-        let exchanged = Exchanged { messages, text, max_tokens: self.max_tokens };
+        let exchanged = ExchangeTexts { messages, text, max_tokens: self.max_tokens };
         let usage = Usage { worked: received.worked, ..answered.usage };
-        let usage = self.disbelief.believable(usage, &exchanged);
+        let usage = self.usage_check.believable(usage, &exchanged);
         match answered.said {
-            Said::Text { text, is_cut } => {
+            ChatContent::Text { text, is_cut } => {
                 let text = self.endpoint.unsecret(text);
                 Ok(ChatReply { text, is_cut, id: answered.id, usage, logprobs: answered.logprobs })
             }
-            Said::Refused(said) => {
+            ChatContent::Refused(said) => {
                 let reason = in_short(&self.endpoint.clean(said));
                 Err(Reply { usage, ..Reply::failed(CountedFailure::Refused, reason) })
             }
-            Said::Nothing(reason) => Err(self.unreadable(&received, reason.to_owned(), usage)),
+            ChatContent::Nothing(reason) => {
+                Err(self.unreadable(&received, reason.to_owned(), usage))
+            }
         }
     }
 
-    fn unreadable(&self, received: &Received, reason: String, usage: Usage) -> Reply {
+    fn unreadable(&self, received: &ResponseBody, reason: String, usage: Usage) -> Reply {
         let reason = self.endpoint.reason_at(received.address, reason);
         let text = self.endpoint.clean(String::from_utf8_lossy(&received.body).into_owned());
         Reply { usage, text, ..Reply::failed(CountedFailure::Unreadable, reason) }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::temperature::Temperature;
-use crate::services::Setting;
+use crate::services::ServiceContext;
 use crate::services::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
 use crate::services::kind::problems_of;
 
@@ -33,7 +33,7 @@ pub struct LlmKeys {
     /// 503 and 529 with Retry-After, and 503 while a model is being loaded.
     pub void_status: Option<Vec<u16>>,
     /// judge or solver.
-    pub role: Option<Role>,
+    pub role: Option<LlmRole>,
     /// The model's name.
     pub model: Option<String>,
     /// A template of the prompt: `{{ question }}` is the candidate's field.
@@ -59,7 +59,7 @@ pub struct LlmKeys {
     /// A JSON pointer to the score or the final answer in a reply that is JSON.
     pub pointer: Option<String>,
     /// (logprobs) Which token is the verdict: the first one if not given.
-    pub verdict: Option<VerdictPlace>,
+    pub verdict: Option<VerdictPosition>,
     /// (logprobs) How many tokens the server lists for a place, from 1 to 100; 20 if not given.
     pub top_logprobs: Option<u32>,
     /// (logprobs, first token) How much the server's numbers may differ from call to call; taken off
@@ -79,7 +79,8 @@ pub struct LlmKeys {
 /// What an LLM does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+#[schemars(rename = "Role")]
+pub enum LlmRole {
     /// Reads the answer and scores it.
     #[default]
     Judge,
@@ -105,7 +106,8 @@ pub enum ParseName {
 /// Which token of a reply is the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum VerdictPlace {
+#[schemars(rename = "VerdictPlace")]
+pub enum VerdictPosition {
     /// The first one: nothing of it is sampled, so one call tells all.
     #[default]
     First,
@@ -124,19 +126,19 @@ impl LlmKeys {
     /// Whether the score is the probability of a first token, which no sampling changes.
     pub(super) fn exact_verdict(&self) -> bool {
         self.parse == Some(ParseName::Logprobs)
-            && self.verdict.unwrap_or_default() == VerdictPlace::First
+            && self.verdict.unwrap_or_default() == VerdictPosition::First
     }
 
     /// Everything that is wrong with the keys of a verifier taken together.
-    pub(super) fn problems(&self, setting: &Setting<'_>) -> Vec<KeyProblem> {
+    pub(super) fn problems(&self, context: &ServiceContext<'_>) -> Vec<KeyProblem> {
         let mut problems = self.superfluous();
-        problems.extend(self.stale(setting.keys.scores));
-        problems.extend(self.unsound(setting));
+        problems.extend(self.stale(context.keys.scores));
+        problems.extend(self.unsound(context));
         problems
     }
 
     /// The same for a generator, whose answers may be alike unless they are votes.
-    pub(super) fn generator_problems(&self, setting: &Setting<'_>) -> Vec<KeyProblem> {
+    pub(super) fn generator_problems(&self, context: &ServiceContext<'_>) -> Vec<KeyProblem> {
         let why = "a generator's reply is the answer";
         let mut problems = problems_of([
             ("role", self.role.is_some(), why),
@@ -147,26 +149,26 @@ impl LlmKeys {
             ("top_logprobs", self.top_logprobs.is_some(), why),
             ("margin", self.margin.is_some(), why),
         ]);
-        if setting.has_votes() {
+        if context.has_votes() {
             problems.extend(self.stale(None));
         }
-        problems.extend(self.unsound(setting));
+        problems.extend(self.unsound(context));
         problems
     }
 
-    fn unsound(&self, setting: &Setting<'_>) -> Vec<KeyProblem> {
+    fn unsound(&self, context: &ServiceContext<'_>) -> Vec<KeyProblem> {
         let mut problems = Vec::new();
         if self.input_tokens_max == Some(0) {
             problems.push(KeyProblem::new("input_tokens_max", "at least 1 is needed"));
         }
-        problems.extend(self.unbounded(setting));
+        problems.extend(self.unbounded(context));
         problems.extend(self.pasted_keys());
         problems
     }
 
     /// Keys that the role or the way of parsing would silently ignore.
     fn superfluous(&self) -> Vec<KeyProblem> {
-        let is_judge = self.role.unwrap_or_default() == Role::Judge;
+        let is_judge = self.role.unwrap_or_default() == LlmRole::Judge;
         let has_logprobs = self.parse == Some(ParseName::Logprobs);
         let logprobs_only = "needs parse = \"logprobs\"";
         problems_of([
@@ -243,8 +245,8 @@ impl LlmKeys {
     }
 
     /// Without a limit of tokens a metered reply has no ceiling.
-    fn unbounded(&self, setting: &Setting<'_>) -> Option<KeyProblem> {
-        let metered = setting.keys.metered?;
+    fn unbounded(&self, context: &ServiceContext<'_>) -> Option<KeyProblem> {
+        let metered = context.keys.metered?;
         let is_wrong =
             metered.ceiling.is_none() && metered.output.is_some() && self.limit().is_none();
         // A model of Anthropic needs it in any case, which is said elsewhere.

@@ -15,16 +15,16 @@ use goodarm_record::reply::{Reply, Usage, Verdict, shorten};
 use serde::Deserialize;
 
 use super::chat::ChatReply;
-use super::keys::VerdictPlace;
+use super::keys::VerdictPosition;
 use super::solver::add;
 use super::temperature::Temperature;
 use super::{CUT, LlmKeys};
-use crate::services::Setting;
+use crate::services::ServiceContext;
 
 /// Reads scores out of log-probabilities.
 #[derive(Debug)]
 pub(super) struct Logprobs {
-    place: VerdictPlace,
+    place: VerdictPosition,
     margin: f64,
     noise: Mutex<Noise>,
 }
@@ -46,13 +46,13 @@ struct Weights {
 impl Logprobs {
     pub(super) fn new(
         keys: &LlmKeys,
-        setting: &Setting<'_>,
+        context: &ServiceContext<'_>,
         problems: &mut Vec<KeyProblem>,
     ) -> Option<Self> {
         let place = keys.verdict.unwrap_or_default();
         let margin = match place {
-            VerdictPlace::First => keys.margin.unwrap_or(MARGIN),
-            VerdictPlace::Last => 0.0,
+            VerdictPosition::First => keys.margin.unwrap_or(MARGIN),
+            VerdictPosition::Last => 0.0,
         };
         let before = problems.len();
         let mut wrong = |key: &str, message: String| problems.push(KeyProblem::new(key, message));
@@ -67,21 +67,21 @@ impl Logprobs {
         }
         if !(0.0..=MARGIN_MAX).contains(&margin) {
             wrong("margin", format!("{margin} is not between 0 and {MARGIN_MAX}"));
-        } else if let Some(threshold) = setting.keys.threshold.filter(|least| *least > 1.0 - margin)
+        } else if let Some(threshold) = context.keys.threshold.filter(|least| *least > 1.0 - margin)
         {
             let message =
                 format!("{threshold} is out of reach: margin = {margin} is taken off scores");
             wrong("threshold", message);
         }
         if let Some(Temperature::Degrees(degrees)) = keys.temperature
-            && place == VerdictPlace::First
+            && place == VerdictPosition::First
             && (degrees - 1.0).abs() > 0.0
         {
             let message = "the probability of a first token is that at temperature 1: use 1, or \
                            \"default\"";
             wrong("temperature", message.into());
         }
-        if setting.keys.scores == Some(Scores::Binary) {
+        if context.keys.scores == Some(Scores::Binary) {
             wrong("scores", "a probability is not 0 or 1: leave it out".into());
         }
         let noise = Mutex::default();
@@ -101,7 +101,7 @@ impl Logprobs {
 
     /// Whether one call tells all.
     pub(super) const fn is_exact(&self) -> bool {
-        matches!(self.place, VerdictPlace::First)
+        matches!(self.place, VerdictPosition::First)
     }
 
     /// That the margin is too narrow.
@@ -171,13 +171,13 @@ impl Logprobs {
         let unreadable = |reason: String| Verdict::Failed(CountedFailure::Unreadable, reason);
         let places = Listing::deserialize(&said.logprobs).ok().and_then(|listing| listing.content);
         let places = places.filter(|places| !places.is_empty());
-        if self.place == VerdictPlace::Last && said.is_cut {
+        if self.place == VerdictPosition::Last && said.is_cut {
             return Err(Verdict::Failed(CountedFailure::Truncated, CUT.into()));
         }
         let places = places.ok_or_else(|| unreadable(ABSENT.into()))?;
         let place = match self.place {
-            VerdictPlace::First => places.first(),
-            VerdictPlace::Last => places.iter().rfind(|place| word_of(&place.token).is_some()),
+            VerdictPosition::First => places.first(),
+            VerdictPosition::Last => places.iter().rfind(|place| word_of(&place.token).is_some()),
         };
         let place = place.ok_or_else(|| unreadable("no token of the reply is yes or no".into()))?;
         let weights = place.weights().map_err(unreadable)?;
@@ -206,12 +206,12 @@ impl std::fmt::Display for Weights {
 /// What endpoints list for a reply.
 #[derive(Deserialize)]
 struct Listing {
-    content: Option<Vec<Place>>,
+    content: Option<Vec<TokenPosition>>,
 }
 
 /// One token of the reply, and those that might have stood there.
 #[derive(Deserialize)]
-struct Place {
+struct TokenPosition {
     token: String,
     logprob: Option<f64>,
     top_logprobs: Option<Vec<Token>>,
@@ -224,7 +224,7 @@ struct Token {
     logprob: Option<f64>,
 }
 
-impl Place {
+impl TokenPosition {
     /// Tokens that are written alike count once: what is too little is never too much.
     fn weights(&self) -> Result<Weights, String> {
         let mut listed = BTreeMap::from([(self.token.as_str(), self.logprob)]);

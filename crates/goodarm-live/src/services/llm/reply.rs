@@ -11,19 +11,19 @@ use goodarm_record::reply::Usage;
 
 /// A reply, whichever form it came in.
 #[derive(Debug)]
-pub(super) struct Answered {
+pub(super) struct ChatResponse {
     /// The server's name for it; empty if it gives none.
     pub(super) id: String,
     /// Tokens, as far as the reply says believable numbers.
     pub(super) usage: Usage,
-    pub(super) said: Said,
+    pub(super) said: ChatContent,
     /// The log-probabilities of its tokens, as the server has them; null if it gives none.
     pub(super) logprobs: Value,
 }
 
 /// What a reply comes to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum ChatContent {
     /// A text, and whether it was cut off by the limit of tokens.
     Text { text: String, is_cut: bool },
     /// The model or a filter declined.
@@ -33,11 +33,11 @@ pub(super) enum Said {
 }
 
 /// A text, if there is one. A reply that was cut off before its text has an empty one.
-fn said(text: Option<String>, is_cut: bool) -> Said {
+fn said(text: Option<String>, is_cut: bool) -> ChatContent {
     match text {
-        Some(text) => Said::Text { text: without_thoughts(text), is_cut },
-        None if is_cut => Said::Text { text: String::new(), is_cut },
-        None => Said::Nothing("the reply has no text"),
+        Some(text) => ChatContent::Text { text: without_thoughts(text), is_cut },
+        None if is_cut => ChatContent::Text { text: String::new(), is_cut },
+        None => ChatContent::Nothing("the reply has no text"),
     }
 }
 

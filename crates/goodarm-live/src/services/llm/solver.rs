@@ -14,7 +14,7 @@ use goodarm_record::reply::{NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, sho
 
 use super::chat::ChatReply;
 use super::{CUT, LlmKeys};
-use crate::service::{FinalAnswers, on_blocking_thread};
+use crate::service::{FinalAnswerRule, on_blocking_thread};
 
 /// What a solver needs beside the model.
 #[derive(Clone, Debug)]
@@ -72,9 +72,9 @@ impl Solver {
     }
 
     /// Where the final answers are; it finds those of its replies itself.
-    pub(super) fn final_answers(&self) -> FinalAnswers {
+    pub(super) fn final_answers(&self) -> FinalAnswerRule {
         let (field, extractor) = (self.field.clone(), self.extractor.clone());
-        FinalAnswers { field, extractor, bytes_max: usize::MAX }
+        FinalAnswerRule { field, extractor, bytes_max: usize::MAX }
     }
 
     /// The candidate's own final answer, or what the call comes to without one.

@@ -4,10 +4,10 @@
 use goodarm_record::reply::{ServiceWarning, Usage};
 
 use super::CHAT_OVERHEAD_TOKENS;
-use crate::services::untold::Untold;
+use crate::services::once_warning::OnceWarning;
 
 /// What one exchange can have taken.
-pub(super) struct Exchanged<'a> {
+pub(super) struct ExchangeTexts<'a> {
     /// What was sent.
     pub(super) messages: [&'a str; 2],
     /// What came back; empty if there was no text.
@@ -17,12 +17,12 @@ pub(super) struct Exchanged<'a> {
 
 /// What is to be said of counts that cannot be true.
 #[derive(Debug, Default)]
-pub(super) struct Disbelief(Untold);
+pub(super) struct UsageCheck(OnceWarning);
 
-impl Disbelief {
+impl UsageCheck {
     /// The same without the counts that cannot be true.
-    pub(super) fn believable(&self, usage: Usage, exchanged: &Exchanged<'_>) -> Usage {
-        let Exchanged { messages, text, max_tokens } = exchanged;
+    pub(super) fn believable(&self, usage: Usage, exchanged: &ExchangeTexts<'_>) -> Usage {
+        let ExchangeTexts { messages, text, max_tokens } = exchanged;
         let bytes: usize = messages.iter().map(|message| message.len()).sum();
         let least: u64 = messages.iter().map(|message| tokens_min(message)).sum();
         let input = Range { least: least.max(1), most: bytes as u64 + CHAT_OVERHEAD_TOKENS };
@@ -83,14 +83,14 @@ mod tests {
     /// Which counts are believed of a prompt of 1,000 bytes, a reply and a limit.
     fn believed(input: u64, output: u64, text: &str, max_tokens: Option<u32>) -> (bool, bool) {
         let (system, prompt) = ("s".repeat(300), "p".repeat(700));
-        let exchanged = Exchanged { messages: [&system, &prompt], text, max_tokens };
-        let disbelief = Disbelief::default();
+        let exchanged = ExchangeTexts { messages: [&system, &prompt], text, max_tokens };
+        let usage_check = UsageCheck::default();
         let usage =
             Usage { input_tokens: Some(input), output_tokens: Some(output), ..Usage::default() };
-        let usage = disbelief.believable(usage, &exchanged);
+        let usage = usage_check.believable(usage, &exchanged);
         let found = (usage.input_tokens.is_some(), usage.output_tokens.is_some());
-        assert_eq!(disbelief.warning().is_some(), found != (true, true));
-        assert_eq!(disbelief.warning(), None, "once");
+        assert_eq!(usage_check.warning().is_some(), found != (true, true));
+        assert_eq!(usage_check.warning(), None, "once");
         found
     }
 
@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn an_empty_prompt_has_a_token_and_white_space_may_have_none() {
         let count = |prompt: &str, input| {
-            let exchanged = Exchanged { messages: ["", prompt], text: "", max_tokens: None };
+            let exchanged = ExchangeTexts { messages: ["", prompt], text: "", max_tokens: None };
             let usage = Usage { input_tokens: Some(input), ..Usage::default() };
-            Disbelief::default().believable(usage, &exchanged).input_tokens
+            UsageCheck::default().believable(usage, &exchanged).input_tokens
         };
         assert_eq!(count("", 0), None);
         assert_eq!(count(&" ".repeat(10_000), 1), Some(1));

@@ -1,9 +1,9 @@
-//! Which address a request goes to, and what becomes of the others when one is in trouble.
+//! Which address a request goes to, and what becomes of the others when one is in outage.
 
 use super::*;
 
 fn throttle(address_count: usize) -> Throttle {
-    Throttle::new(LIMITS).among(address_count)
+    Throttle::new(LIMITS).with_addresses(address_count)
 }
 
 /// So many requests, which are all in flight together.
@@ -142,7 +142,7 @@ async fn an_address_that_breaks_calls_for_too_long_gets_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn too_many_requests_halve_the_share_of_one_address() {
-    let throttle = Throttle::new(Limits { concurrency: 8, ..LIMITS }).among(2);
+    let throttle = Throttle::new(CallLimits { concurrency: 8, ..LIMITS }).with_addresses(2);
     refuse(&throttle, BUSY, None).await;
     advance(Duration::from_secs(1)).await;
     turn(&throttle).await.answered();

@@ -64,7 +64,7 @@ async fn calls_are_spread_and_each_is_made_once() {
     let keys = json!({"api_key_env": KEY_VARIABLE, "headers": {"X-Team": "blue"}});
     let verifier = http(&[left.url("/a"), right.url("/b")], keys);
     assert_eq!(verifier.manifest().address_count, 2);
-    let line = Arc::new(line(None).among(2));
+    let line = Arc::new(line(None).with_addresses(2));
     let replies = call_all(verifier, &line, 40).await;
     replies.iter().for_each(|reply| assert_score(reply, 1.0));
     assert_eq!((left.request_count(), right.request_count()), (20, 20));
@@ -85,7 +85,7 @@ async fn calls_are_spread_and_each_is_made_once() {
 async fn one_that_asks_for_a_pause_is_left_alone_while_the_other_goes_on() {
     let (left, right) = (Server::start([busy(300)]), Server::start([good()]));
     let verifier = http(&[left.url("/"), right.url("/")], json!({}));
-    let line = Arc::new(line(None).among(2));
+    let line = Arc::new(line(None).with_addresses(2));
     let began = Instant::now();
     let replies = call_all(verifier, &line, 40).await;
     replies.iter().for_each(|reply| assert_score(reply, 1.0));
@@ -106,7 +106,7 @@ async fn one_that_refuses_connections_costs_nothing_but_a_try() {
     let server = Server::start([good()]);
     let dead = closed_url();
     let verifier = http(&[dead.clone(), server.url("/")], json!({}));
-    let line = Arc::new(line(None).among(2));
+    let line = Arc::new(line(None).with_addresses(2));
     let replies = call_all(verifier, &line, 16).await;
     replies.iter().for_each(|reply| assert_score(reply, 1.0));
     assert_eq!(server.request_count(), 16);
@@ -118,7 +118,7 @@ async fn one_that_refuses_connections_costs_nothing_but_a_try() {
 async fn all_of_them_down_is_down() {
     let (left, right) = (closed_url(), closed_url());
     let verifier = http(&[left.clone(), right.clone()], json!({}));
-    let line = line(Some(1)).among(2);
+    let line = line(Some(1)).with_addresses(2);
     let reply = verifier.call(&question(), &line).await;
     assert_failed(&reply, CountedFailure::GivenUp, "given up after 2 attempts: cannot connect");
     for address in [left, right] {
@@ -134,7 +134,7 @@ async fn a_call_that_counts_is_not_made_again_elsewhere() {
     {
         let (left, right) = (Server::start([act]), Server::start([good()]));
         let verifier = http(&[left.url("/"), right.url("/")], json!({}));
-        let line = line(None).among(2);
+        let line = line(None).with_addresses(2);
         let reply = verifier.call(&question(), &line).await;
         let host = left.url("").replace("http://", "");
         let Verdict::Failed(_, reason) = &reply.verdict else { panic!("{reply:?}") };
@@ -145,7 +145,7 @@ async fn a_call_that_counts_is_not_made_again_elsewhere() {
     let hang = Server::start([Action::Hang]);
     let other = Server::start([good()]);
     let verifier = http(&[hang.url("/"), other.url("/")], json!({"timeout": 0.2}));
-    let reply = verifier.call(&question(), &line(None).among(2)).await;
+    let reply = verifier.call(&question(), &line(None).with_addresses(2)).await;
     assert_failed(&reply, CountedFailure::TimedOut, "no reply within 0.2 s");
     assert_eq!((hang.request_count(), other.request_count()), (1, 0));
 }
@@ -155,7 +155,7 @@ async fn replies_that_are_no_scores_say_where_they_come_from() {
     let (left, right) =
         (Server::start([Action::Json(json!({"points": 1}))]), Server::start([good()]));
     let verifier = http(&[left.url("/"), right.url("/")], json!({}));
-    let reply = verifier.call(&question(), &line(None).among(2)).await;
+    let reply = verifier.call(&question(), &line(None).with_addresses(2)).await;
     let host = left.url("").replace("http://", "");
     assert_failed(&reply, CountedFailure::Unreadable, &format!("{host}: nothing at /score"));
 }
@@ -166,7 +166,7 @@ async fn a_model_may_have_several_addresses() {
     let urls = [left.url("/v1"), right.url("/v1")];
     let keys = json!({"urls": urls, "model": "m", "prompt": "Is {{ answer }} right?"});
     let judge = make(keys, Llm::new).expect("a judge");
-    let line = line(None).among(judge.manifest(Unit::Calls).address_count);
+    let line = line(None).with_addresses(judge.manifest(Unit::Calls).address_count);
     for _ in 0..4 {
         assert_score(&judge.call(&question(), &line).await, 1.0);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use goodarm_core::{CountedFailure, VoidFailure};
 use goodarm_data::problem::KeyProblem;
 use goodarm_live::service::{Remote as _, Reply, Verdict};
-use goodarm_live::services::command::Command;
+use goodarm_live::services::command::CommandService;
 use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 
@@ -15,11 +15,11 @@ use super::{
     candidate, cost, line, make, question,
 };
 
-fn new(keys: Value, folder: &Path) -> Result<Command, Vec<KeyProblem>> {
-    make(keys, |keys, setting| Command::new(keys, folder, setting.timeout))
+fn new(keys: Value, folder: &Path) -> Result<CommandService, Vec<KeyProblem>> {
+    make(keys, |keys, context| CommandService::new(keys, folder, context.timeout))
 }
 
-pub(super) fn command(keys: Value, folder: &Path) -> Command {
+pub(super) fn command(keys: Value, folder: &Path) -> CommandService {
     new(keys, folder).expect("a verifier")
 }
 

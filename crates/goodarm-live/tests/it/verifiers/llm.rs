@@ -10,9 +10,9 @@ use goodarm_core::CountedFailure;
 use goodarm_data::candidates::Candidates;
 use goodarm_live::pricing::Extent;
 use goodarm_live::service::{Remote as _, Service, Verdict};
-use goodarm_live::services::Setting;
+use goodarm_live::services::ServiceContext;
 use goodarm_live::services::llm::{Llm, Repeats};
-use goodarm_live::throttle::{Limits, Throttle};
+use goodarm_live::throttle::{CallLimits, Throttle};
 use goodarm_record::job_file::{Scores, Unit};
 use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
@@ -208,7 +208,7 @@ async fn votes_keep_to_the_lines_limit() {
     let server =
         Server::with(|_| Action::Later(Duration::from_millis(20), Box::new(completion("#### 4"))));
     let patience = Duration::from_secs(600);
-    let line = Throttle::new(Limits { concurrency: 2, rate: None, retries: None, patience });
+    let line = Throttle::new(CallLimits { concurrency: 2, rate: None, retries: None, patience });
     let solver = llm(solver_keys(&server.url("/v1"), json!({"votes": 6})));
     assert_score(&solver.call(&question(), &line).await, 1.0);
     assert_eq!((server.request_count(), server.in_flight_max()), (6, 2));
@@ -231,7 +231,7 @@ async fn a_run_that_stops_between_votes_counts_the_call_as_lost() {
     let server =
         Server::with(|_| Action::Later(Duration::from_millis(200), Box::new(completion("#### 4"))));
     let patience = Duration::from_secs(600);
-    let line = Throttle::new(Limits { concurrency: 1, rate: None, retries: None, patience });
+    let line = Throttle::new(CallLimits { concurrency: 1, rate: None, retries: None, patience });
     let solver = llm(solver_keys(&server.url("/v1"), json!({"votes": 3})));
     let question = question();
     let stop = async {
@@ -267,8 +267,9 @@ async fn a_cache_in_between_is_noticed() {
 async fn a_text_can_be_had_unjudged() {
     let server = Server::start([completion("Paris")]);
     let keys = json!({"url": server.url("/v1"), "model": "m", "temperature": 0.0});
-    let generator =
-        make(keys, |keys, setting| Llm::new(keys, &Setting { makes_answers: true, ..*setting }));
+    let generator = make(keys, |keys, context| {
+        Llm::new(keys, &ServiceContext { makes_answers: true, ..*context })
+    });
     let said = generator.expect("a generator").call(&question(), &line(None)).await;
     assert_eq!(said.verdict, Verdict::answer("Paris".into(), String::new()));
     assert_eq!(said.usage.output_tokens, Some(2));

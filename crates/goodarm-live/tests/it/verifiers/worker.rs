@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
 use goodarm_live::service::{Remote as _, Reply, Verdict};
-use goodarm_live::services::command::Command;
+use goodarm_live::services::command::CommandService;
 use goodarm_live::throttle::Throttle;
 use goodarm_record::notice::Condition;
 use serde_json::{Value, json};
 
 use super::{assert_failed, assert_given_up, assert_gone, assert_score, candidate, line, question};
 
-fn worker(shell: &str, keys: Value) -> Command {
+fn worker(shell: &str, keys: Value) -> CommandService {
     let mut keys = keys;
     keys["shell"] = shell.into();
     keys["worker"] = true.into();
@@ -106,7 +106,7 @@ async fn a_line_that_was_not_asked_for_is_never_a_score() {
 }
 
 #[track_caller]
-fn assert_mistrusted(verifier: &Command, line: &Throttle, reply: &Reply) {
+fn assert_mistrusted(verifier: &CommandService, line: &Throttle, reply: &Reply) {
     assert_failed(reply, CountedFailure::Crashed, "more than one line for one request");
     let Condition::Mistrusted { reason } = line.condition() else {
         panic!("{:?}", line.condition())

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::services::command::input_line;
 
 /// What a worker is sent, and what its answer may repeat of it.
-pub(crate) struct Request {
+pub(crate) struct WorkerRequest {
     pub(crate) line: String,
     /// The candidate's name, and how its own field `id` has it.
     ids: Vec<Value>,
@@ -16,7 +16,7 @@ pub(crate) struct Request {
 }
 
 /// Whose answer a line is.
-pub(crate) enum Owner {
+pub(crate) enum LineOwner {
     /// It has the number of this call.
     This,
     /// It says so itself: another call's, or another candidate's.
@@ -25,7 +25,7 @@ pub(crate) enum Owner {
     Unknown,
 }
 
-impl Request {
+impl WorkerRequest {
     /// The candidate with its `id` and the number of the call, as one line. Fields of its own that are
     /// called so stay as they are.
     pub(crate) fn new(candidate: &Candidate, number: u64) -> Self {
@@ -57,23 +57,23 @@ impl Request {
     }
 
     /// Whose answer a line is. Of a worker whose answers have numbers, a line without one is none.
-    pub(crate) fn owner(&self, line: &[u8], has_numbers: bool) -> Owner {
+    pub(crate) fn owner(&self, line: &[u8], has_numbers: bool) -> LineOwner {
         let answer: Value = serde_json::from_slice(line).unwrap_or_default();
         let repeated = self.call.zip(answer.get("call"));
         match repeated {
             Some((own, call)) if call.as_u64() != Some(own) => {
-                return Owner::Other(format!("it answered call {call}, not call {own}"));
+                return LineOwner::Other(format!("it answered call {call}, not call {own}"));
             }
-            None if has_numbers => return Owner::Unknown,
+            None if has_numbers => return LineOwner::Unknown,
             _ => {}
         }
         match answer.get("id").filter(|&id| !self.ids.contains(id)) {
             Some(id) => {
                 let own = self.ids[0].as_str().unwrap_or_default();
-                Owner::Other(format!("it answered for {id}, not for {own}"))
+                LineOwner::Other(format!("it answered for {id}, not for {own}"))
             }
-            None if repeated.is_some() => Owner::This,
-            None => Owner::Unknown,
+            None if repeated.is_some() => LineOwner::This,
+            None => LineOwner::Unknown,
         }
     }
 }

@@ -10,23 +10,23 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::request::{Owner, Request};
+use super::request::{LineOwner, WorkerRequest};
 use crate::services::BODY_BYTES_MAX;
-use crate::services::command::process::{Pipes, Process, Tail};
-use crate::services::command::{Program, Wanted, is_wanted};
+use crate::services::command::process::{ChildProcess, Pipes, StderrTail};
+use crate::services::command::{Program, ReplyForm, is_wanted};
 
 /// A program that waits for requests.
 #[derive(Debug)]
 pub(super) struct Worker {
-    process: Process,
+    process: ChildProcess,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
-    complaint: Arc<Mutex<Tail>>,
+    complaint: Arc<Mutex<StderrTail>>,
     /// Ends when stderr does.
     listener: JoinHandle<()>,
     /// Whether its answers are known by their numbers, so that other lines do no harm.
     pub(super) repeats_calls: bool,
-    wanted: Wanted,
+    wanted: ReplyForm,
     answer_count: u64,
     /// The longest that an answer took.
     slowest: Duration,
@@ -35,7 +35,7 @@ pub(super) struct Worker {
 }
 
 /// What a worker said to a request.
-pub(super) enum Said {
+pub(super) enum WorkerReply {
     Answer(Vec<u8>),
     /// It answers another question, and so would all further ones.
     Mismatch {
@@ -56,13 +56,13 @@ pub(super) enum Said {
 
 /// What a worker does when it is only listened to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stir {
+pub(super) enum WorkerState {
     Silence,
     Line,
     End,
 }
 
-impl Said {
+impl WorkerReply {
     /// Word for word.
     pub(super) fn words(&self) -> Vec<u8> {
         let lines: &[&[u8]] = match self {
@@ -76,15 +76,15 @@ impl Said {
 
 impl Worker {
     pub(super) fn start(program: &Program, repeats_calls: bool) -> io::Result<Self> {
-        let mut process = Process::start(program)?;
+        let mut process = ChildProcess::start(program)?;
         let Pipes { stdin, stdout, mut stderr } =
             process.pipes().ok_or_else(|| io::Error::other("its pipes are gone"))?;
-        let complaint = Arc::new(Mutex::new(Tail::default()));
+        let complaint = Arc::new(Mutex::new(StderrTail::default()));
         let heard = Arc::clone(&complaint);
         let listener = tokio::spawn(async move {
             let take =
                 |bytes: &[u8]| heard.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
-            Tail::follow(&mut stderr, take).await;
+            StderrTail::follow(&mut stderr, take).await;
         });
         Ok(Self {
             process,
@@ -105,7 +105,11 @@ impl Worker {
     }
 
     /// Asks, and says how long the answer took; to listen for more takes none of the worker's time.
-    pub(super) async fn answer(&mut self, request: &Request, limit: Duration) -> (Said, Duration) {
+    pub(super) async fn answer(
+        &mut self,
+        request: &WorkerRequest,
+        limit: Duration,
+    ) -> (WorkerReply, Duration) {
         let began = Instant::now();
         let asked = timeout(limit, self.ask(request)).await;
         let worked = began.elapsed();
@@ -113,20 +117,22 @@ impl Worker {
         self.slowest = self.slowest.max(worked);
         self.unheard += worked;
         let said = match asked {
-            Err(_) => Said::Nothing,
+            Err(_) => WorkerReply::Nothing,
             Ok(Err(said)) => said,
-            Ok(Ok((line, Owner::This))) => {
+            Ok(Ok((line, LineOwner::This))) => {
                 self.repeats_calls = true;
-                Said::Answer(line)
+                WorkerReply::Answer(line)
             }
-            Ok(Ok((line, Owner::Other(reason)))) => Said::Mismatch { reason, line },
-            Ok(Ok((line, Owner::Unknown))) => self.confirmed(line, request, began + limit).await,
+            Ok(Ok((line, LineOwner::Other(reason)))) => WorkerReply::Mismatch { reason, line },
+            Ok(Ok((line, LineOwner::Unknown))) => {
+                self.confirmed(line, request, began + limit).await
+            }
         };
         (said, worked)
     }
 
     /// The first line that may be the answer.
-    async fn ask(&mut self, request: &Request) -> Result<(Vec<u8>, Owner), Said> {
+    async fn ask(&mut self, request: &WorkerRequest) -> Result<(Vec<u8>, LineOwner), WorkerReply> {
         let has_numbers = self.repeats_calls && request.is_numbered();
         let Self { process, stdin, stdout, .. } = self;
         // At once, since a worker may answer before it has read all.
@@ -137,15 +143,15 @@ impl Worker {
             Ok(())
         };
         let answer = async {
-            let mut room = Room::default();
+            let mut room = SkipLimit::default();
             loop {
                 let line = read_line(stdout).await?;
                 let owner = request.owner(&line, has_numbers);
-                if !has_numbers || !matches!(owner, Owner::Unknown) {
+                if !has_numbers || !matches!(owner, LineOwner::Unknown) {
                     return Ok((line, owner));
                 }
                 if !room.has_room_for(&line) {
-                    return Err(Said::TooMuch);
+                    return Err(WorkerReply::TooMuch);
                 }
             }
         };
@@ -154,33 +160,38 @@ impl Worker {
             biased;
             asked = &mut asked => asked,
             // What it wrote is there at once; another that holds its pipe open says nothing for it.
-            () = process.end() => timeout(LAST_WORDS, asked).await.unwrap_or(Err(Said::End)),
+            () = process.end() => timeout(LAST_WORDS, asked).await.unwrap_or(Err(WorkerReply::End)),
         };
         asked.map(|((), answer)| answer)
     }
 
     /// What to make of a line without a number: an answer if nothing follows it, as far as one can wait
     /// for that. A new worker may greet before it answers with a number.
-    async fn confirmed(&mut self, line: Vec<u8>, request: &Request, end: Instant) -> Said {
+    async fn confirmed(
+        &mut self,
+        line: Vec<u8>,
+        request: &WorkerRequest,
+        end: Instant,
+    ) -> WorkerReply {
         let is_wanted = |line: &[u8], worker: &Self| is_wanted(line, &worker.wanted);
         let is_first = self.answer_count == 1 && request.is_numbered();
         let may_greet = is_first && !is_wanted(&line, self);
         let patience = if may_greet { GREETING } else { self.quiet() };
-        let mut room = Room::default();
+        let mut room = SkipLimit::default();
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let patience = if may_greet { patience.min(left) } else { patience };
-            if self.stir(patience).await != Stir::Line {
-                return Said::Answer(line);
+            if self.stir(patience).await != WorkerState::Line {
+                return WorkerReply::Answer(line);
             }
             let next = self.rest_of_line().await;
             match request.owner(&next, false) {
-                Owner::This => {
+                LineOwner::This => {
                     self.repeats_calls = true;
-                    return Said::Answer(next);
+                    return WorkerReply::Answer(next);
                 }
                 _ if may_greet && !is_wanted(&next, self) && room.has_room_for(&next) => {}
-                _ => return Said::Unasked { line, unasked: next },
+                _ => return WorkerReply::Unasked { line, unasked: next },
             }
         }
     }
@@ -199,14 +210,14 @@ impl Worker {
     }
 
     /// Waits for so long whether it says anything. Empty lines are nothing.
-    pub(super) async fn stir(&mut self, patience: Duration) -> Stir {
+    pub(super) async fn stir(&mut self, patience: Duration) -> WorkerState {
         // What has come meanwhile is seen only after this.
         tokio::task::yield_now().await;
         let sound = async {
             loop {
                 match self.stdout.fill_buf().await {
-                    Err(_) | Ok([]) => return Stir::End,
-                    Ok(bytes) if !bytes.trim_ascii().is_empty() => return Stir::Line,
+                    Err(_) | Ok([]) => return WorkerState::End,
+                    Ok(bytes) if !bytes.trim_ascii().is_empty() => return WorkerState::Line,
                     Ok(bytes) => {
                         let count = bytes.len();
                         self.stdout.consume(count);
@@ -214,7 +225,7 @@ impl Worker {
                 }
             }
         };
-        timeout(patience, sound).await.unwrap_or(Stir::Silence)
+        timeout(patience, sound).await.unwrap_or(WorkerState::Silence)
     }
 
     /// The line that has begun; empty if it does not end.
@@ -233,12 +244,12 @@ impl Worker {
 
 /// How much is passed over for one request.
 #[derive(Default)]
-struct Room {
+struct SkipLimit {
     lines: usize,
     bytes: usize,
 }
 
-impl Room {
+impl SkipLimit {
     const fn has_room_for(&mut self, line: &[u8]) -> bool {
         self.lines += 1;
         self.bytes += line.len();
@@ -246,19 +257,19 @@ impl Room {
     }
 }
 
-async fn read_line(stdout: &mut BufReader<ChildStdout>) -> Result<Vec<u8>, Said> {
+async fn read_line(stdout: &mut BufReader<ChildStdout>) -> Result<Vec<u8>, WorkerReply> {
     let mut line = Vec::new();
     let limit = u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX);
     loop {
         line.clear();
         let read = stdout.take(limit).read_until(b'\n', &mut line).await;
         match (read, line.last()) {
-            (Err(_) | Ok(0), _) => return Err(Said::End),
+            (Err(_) | Ok(0), _) => return Err(WorkerReply::End),
             (Ok(_), Some(b'\n')) if line.trim_ascii().is_empty() => {}
             (Ok(_), Some(b'\n')) => return Ok(line),
-            (Ok(_), _) if line.len() >= BODY_BYTES_MAX => return Err(Said::TooMuch),
+            (Ok(_), _) if line.len() >= BODY_BYTES_MAX => return Err(WorkerReply::TooMuch),
             // Half a line, then the end.
-            (Ok(_), _) => return Err(Said::End),
+            (Ok(_), _) => return Err(WorkerReply::End),
         }
     }
 }

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn logprobs(place: VerdictPlace, margin: f64) -> Logprobs {
+fn logprobs(place: VerdictPosition, margin: f64) -> Logprobs {
     Logprobs { place, margin, noise: Mutex::default() }
 }
 
@@ -44,10 +44,10 @@ fn all_spellings_of_yes_count_and_the_rest_does_not() {
         &[("Yes", 0.5), (" yes", 0.2), ("YES", 0.1), ("No", 0.1), ("Yesterday", 0.05)],
     );
     check_score(
-        &logprobs(VerdictPlace::First, 0.0).count(vec![Ok(said(std::slice::from_ref(&place)))]),
+        &logprobs(VerdictPosition::First, 0.0).count(vec![Ok(said(std::slice::from_ref(&place)))]),
         0.8,
     );
-    let reply = logprobs(VerdictPlace::First, 0.02).count(vec![Ok(said(&[place]))]);
+    let reply = logprobs(VerdictPosition::First, 0.02).count(vec![Ok(said(&[place]))]);
     check_score(&reply, 0.78);
     assert!(reply.text.starts_with("P(yes) = 0.8000, P(no) = 0.1000\n"), "{}", reply.text);
 }
@@ -55,25 +55,25 @@ fn all_spellings_of_yes_count_and_the_rest_does_not() {
 #[test]
 fn a_token_that_is_listed_twice_counts_once() {
     let place = listed("Yes", &[("Yes", 0.4), ("Yes", 0.4), ("No", 0.2)]);
-    check_score(&logprobs(VerdictPlace::First, 0.0).count(vec![Ok(said(&[place]))]), 0.4);
+    check_score(&logprobs(VerdictPosition::First, 0.0).count(vec![Ok(said(&[place]))]), 0.4);
 }
 
 #[test]
 fn a_token_that_cannot_come_has_no_probability() {
     let mut place = listed("Yes", &[("Yes", 0.9), ("No", 0.1), ("YES", 0.1)]);
     place["top_logprobs"][2]["logprob"] = Value::Null;
-    check_score(&logprobs(VerdictPlace::First, 0.0).count(vec![Ok(said(&[place]))]), 0.9);
+    check_score(&logprobs(VerdictPosition::First, 0.0).count(vec![Ok(said(&[place]))]), 0.9);
 }
 
 #[test]
 fn a_score_is_never_below_zero() {
     let place = listed("No", &[("Yes", 0.01), ("No", 0.99)]);
-    check_score(&logprobs(VerdictPlace::First, 0.02).count(vec![Ok(said(&[place]))]), 0.0);
+    check_score(&logprobs(VerdictPosition::First, 0.02).count(vec![Ok(said(&[place]))]), 0.0);
 }
 
 #[test]
 fn the_first_calls_ask_twice_until_three_in_a_row_agree() {
-    let verdict = logprobs(VerdictPlace::First, 0.02);
+    let verdict = logprobs(VerdictPosition::First, 0.02);
     let of = |yes: f64| Ok(said(&[listed("Yes", &[("Yes", yes), ("No", 1.0 - yes)])]));
     let reply = verdict.count(vec![of(0.9), of(0.89)]);
     check_score(&reply, 0.87);
@@ -86,7 +86,7 @@ fn the_first_calls_ask_twice_until_three_in_a_row_agree() {
         verdict.count(vec![of(0.9), of(0.9)]);
     }
     assert_eq!(verdict.request_count(), 1);
-    assert_eq!(logprobs(VerdictPlace::Last, 0.0).request_count(), 1);
+    assert_eq!(logprobs(VerdictPosition::Last, 0.0).request_count(), 1);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_verdict_after_reasoning_is_the_last_yes_or_no() {
         listed(" Yes", &[(" Yes", 0.7), (" No", 0.2)]),
         listed(".", &[(".", 1.0)]),
     ];
-    let last = logprobs(VerdictPlace::Last, 0.0);
+    let last = logprobs(VerdictPosition::Last, 0.0);
     check_score(&last.count(vec![Ok(said(&places))]), 0.7);
     check_failed(&last.count(vec![Ok(said(&places[1..2]))]), "no token of the reply is yes or no");
     let cut = ChatReply { is_cut: true, ..said(&places) };
@@ -106,7 +106,7 @@ fn a_verdict_after_reasoning_is_the_last_yes_or_no() {
 
 #[test]
 fn what_is_no_listing_fails_and_says_why() {
-    let first = logprobs(VerdictPlace::First, 0.02);
+    let first = logprobs(VerdictPosition::First, 0.02);
     for absent in [
         json!(null),
         json!({"content": null}),
@@ -125,7 +125,7 @@ fn what_is_no_listing_fails_and_says_why() {
 
 #[test]
 fn a_failed_request_fails_the_call_and_a_void_one_does_not() {
-    let first = logprobs(VerdictPlace::First, 0.0);
+    let first = logprobs(VerdictPosition::First, 0.0);
     let good = || Ok(said(&[listed("Yes", &[("Yes", 0.75)])]));
     let failed = || Err(Reply::failed(CountedFailure::TimedOut, "late"));
     let void = || Err(Reply::void(goodarm_core::VoidFailure::NotConnected));

@@ -4,7 +4,7 @@ use goodarm_record::reply::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Answered, Said, message_of, said, text_of};
+use super::{ChatContent, ChatResponse, message_of, said, text_of};
 
 /// A chat completion, as far as anyone looks.
 #[derive(Debug, Default, Deserialize)]
@@ -31,7 +31,7 @@ struct Choice {
     logprobs: Value,
 }
 
-impl From<Completion> for Answered {
+impl From<Completion> for ChatResponse {
     fn from(completion: Completion) -> Self {
         let Completion { id, kind, choices, usage, error } = completion;
         let count = |name: &str| usage.get(name).and_then(Value::as_u64);
@@ -48,9 +48,9 @@ impl From<Completion> for Answered {
             }
             None => {
                 let said = match error {
-                    Value::Null if kind == "message" => Said::Nothing(OTHER_API),
-                    Value::Null => Said::Nothing("the reply has no choices"),
-                    error => Said::Refused(message_of(&error)),
+                    Value::Null if kind == "message" => ChatContent::Nothing(OTHER_API),
+                    Value::Null => ChatContent::Nothing("the reply has no choices"),
+                    error => ChatContent::Refused(message_of(&error)),
                 };
                 Self { id, usage, said, logprobs: Value::Null }
             }
@@ -59,21 +59,21 @@ impl From<Completion> for Answered {
 }
 
 impl Choice {
-    fn said(self) -> Said {
+    fn said(self) -> ChatContent {
         let finish = self.finish_reason.as_str().unwrap_or_default();
         let text = match self.message {
             Value::Object(mut message) => {
                 if let Some(refusal) = message.get("refusal").and_then(Value::as_str)
                     && !refusal.is_empty()
                 {
-                    return Said::Refused(refusal.to_owned());
+                    return ChatContent::Refused(refusal.to_owned());
                 }
                 message.remove("content").and_then(text_of)
             }
             _ => None,
         };
         if finish == "content_filter" {
-            return Said::Refused("a content filter stopped the reply".into());
+            return ChatContent::Refused("a content filter stopped the reply".into());
         }
         said(text, finish == "length")
     }

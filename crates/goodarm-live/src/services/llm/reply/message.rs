@@ -4,7 +4,7 @@ use goodarm_record::reply::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Answered, Said, message_of, said, text_of};
+use super::{ChatContent, ChatResponse, message_of, said, text_of};
 
 /// A message, as far as anyone looks.
 #[derive(Debug, Default, Deserialize)]
@@ -24,7 +24,7 @@ pub(in crate::services::llm) struct Message {
     choices: Value,
 }
 
-impl From<Message> for Answered {
+impl From<Message> for ChatResponse {
     fn from(message: Message) -> Self {
         let usage = Usage {
             input_tokens: input_tokens(&message.usage),
@@ -37,15 +37,15 @@ impl From<Message> for Answered {
 }
 
 impl Message {
-    fn said(self) -> Said {
+    fn said(self) -> ChatContent {
         if !self.error.is_null() {
-            return Said::Refused(message_of(&self.error));
+            return ChatContent::Refused(message_of(&self.error));
         }
         if self.choices.is_array() {
-            return Said::Nothing(OTHER_API);
+            return ChatContent::Nothing(OTHER_API);
         }
         match self.stop_reason.as_str() {
-            Some("refusal") => Said::Refused("the model refused to answer".into()),
+            Some("refusal") => ChatContent::Refused("the model refused to answer".into()),
             stop => {
                 let is_cut = matches!(stop, Some("max_tokens" | "model_context_window_exceeded"));
                 said(text_of(self.content), is_cut)

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 #[track_caller]
-fn check(message: Value, finish: &str, expected: &Said) {
+fn check(message: Value, finish: &str, expected: &ChatContent) {
     let body = json!({
         "id": "x", "object": "chat.completion", "choices": [
             {"index": 0, "message": message, "finish_reason": finish, "logprobs": null},
@@ -12,16 +12,16 @@ fn check(message: Value, finish: &str, expected: &Said) {
     assert_eq!(completion(body).said, *expected);
 }
 
-fn completion(body: Value) -> Answered {
+fn completion(body: Value) -> ChatResponse {
     serde_json::from_value::<Completion>(body).unwrap().into()
 }
 
-fn message(body: Value) -> Answered {
+fn message(body: Value) -> ChatResponse {
     serde_json::from_value::<Message>(body).unwrap().into()
 }
 
-fn text(text: &str, is_cut: bool) -> Said {
-    Said::Text { text: text.into(), is_cut }
+fn text(text: &str, is_cut: bool) -> ChatContent {
+    ChatContent::Text { text: text.into(), is_cut }
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn texts_in_all_shapes() {
 #[test]
 fn no_text_at_all() {
     for message in [json!({"content": null}), json!({}), json!(null), json!({"content": 5})] {
-        check(message, "stop", &Said::Nothing("the reply has no text"));
+        check(message, "stop", &ChatContent::Nothing("the reply has no text"));
     }
-    assert_eq!(completion(json!({})).said, Said::Nothing("the reply has no choices"));
+    assert_eq!(completion(json!({})).said, ChatContent::Nothing("the reply has no choices"));
 }
 
 #[test]
 fn refusals() {
-    let refused = |why: &str| Said::Refused(why.into());
+    let refused = |why: &str| ChatContent::Refused(why.into());
     check(json!({"content": null, "refusal": "I won't"}), "stop", &refused("I won't"));
     let filtered = refused("a content filter stopped the reply");
     check(json!({"content": "So"}), "content_filter", &filtered);
@@ -78,10 +78,10 @@ fn messages_of_anthropic() {
     assert_eq!(say(parts.clone(), "end_turn"), text("Yes", false));
     assert_eq!(say(parts, "max_tokens"), text("Yes", true));
     assert_eq!(say(json!([]), "max_tokens"), text("", true));
-    assert_eq!(say(json!([]), "end_turn"), Said::Nothing("the reply has no text"));
-    assert!(matches!(say(json!([]), "refusal"), Said::Refused(_)));
+    assert_eq!(say(json!([]), "end_turn"), ChatContent::Nothing("the reply has no text"));
+    assert!(matches!(say(json!([]), "refusal"), ChatContent::Refused(_)));
     let error = json!({"type": "error", "error": {"type": "api_error", "message": "broken"}});
-    assert_eq!(message(error).said, Said::Refused("broken".into()));
+    assert_eq!(message(error).said, ChatContent::Refused("broken".into()));
 }
 
 #[test]
@@ -101,8 +101,8 @@ fn cached_tokens_of_anthropic_are_tokens() {
 
 #[test]
 fn a_reply_of_the_other_api_says_which_key_to_write() {
-    let of = |answered: Answered| match answered.said {
-        Said::Nothing(reason) => reason,
+    let of = |answered: ChatResponse| match answered.said {
+        ChatContent::Nothing(reason) => reason,
         said => panic!("{said:?}"),
     };
     let theirs = json!({"type": "message", "content": [{"type": "text", "text": "Yes"}]});

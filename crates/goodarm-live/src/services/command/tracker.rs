@@ -14,7 +14,7 @@ use std::{fs, thread};
 
 /// The mark of one program and of all that it starts. When it is dropped, they are looked for.
 #[derive(Debug)]
-pub(super) struct Leash {
+pub(super) struct ProcessTracker {
     number: u64,
     /// What the variable [`NAME`] is set to.
     pub(super) mark: String,
@@ -23,7 +23,7 @@ pub(super) struct Leash {
 /// The variable that holds the mark.
 pub(super) const NAME: &str = "GOODARM_PROCESS";
 
-impl Leash {
+impl ProcessTracker {
     /// A new mark, before the program starts.
     pub(super) fn new() -> Self {
         let mut guard = state();
@@ -40,7 +40,7 @@ impl Leash {
     }
 }
 
-impl Drop for Leash {
+impl Drop for ProcessTracker {
     fn drop(&mut self) {
         let mut guard = state();
         let Some(state) = &mut *guard else { return };

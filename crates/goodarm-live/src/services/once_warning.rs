@@ -7,12 +7,12 @@ use goodarm_record::reply::ServiceWarning;
 
 /// The first warning of its kind, until it is taken.
 #[derive(Debug, Default)]
-pub(super) struct Untold {
+pub(super) struct OnceWarning {
     first: OnceLock<ServiceWarning>,
     is_told: AtomicBool,
 }
 
-impl Untold {
+impl OnceWarning {
     /// Keeps a warning, unless there was one already.
     pub(super) fn note(&self, warning: impl FnOnce() -> ServiceWarning) {
         self.first.get_or_init(warning);
