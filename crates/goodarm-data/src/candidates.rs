@@ -152,7 +152,7 @@ impl Candidates {
         builder: impl FnOnce(EntryUnit) -> Builder<'a>,
     ) -> Result<Self, CandidatesErrorKind> {
         let (layout, packing) =
-            format::layout_of(path, format).ok_or_else(|| CandidatesErrorKind::UnknownFormat)?;
+            format::layout_of(path, format).ok_or(CandidatesErrorKind::UnknownFormat)?;
         let file = File::open(path)?;
         let unit = match layout {
             FileLayout::Lines | FileLayout::Rows(_) => EntryUnit::Line,
@@ -206,13 +206,19 @@ impl Candidates {
 
     /// One more, whose id no other has.
     pub fn push(&mut self, id: &str, json: &str, line: u64) {
+        self.try_push(id, json, line).expect("the id is new");
+        // Its fields are not known.
+        self.common_fields.clear();
+    }
+
+    /// Adds a candidate; the error is the line of the one that has its id.
+    fn try_push(&mut self, id: &str, json: &str, line: u64) -> Result<(), u64> {
         let next = u32::try_from(self.len()).expect("there are fewer than 2^32 candidates");
-        self.ids.insert(id, next).expect("the id is new");
+        self.ids.insert(id, next).map_err(|first| self.lines[first as usize])?;
         self.json.push_str(json);
         self.json_ends.push(self.json.len() as u64);
         self.lines.push(line);
-        // Nobody knows which fields it has.
-        self.common_fields.clear();
+        Ok(())
     }
 
     /// A list without candidates from the same file.

@@ -45,21 +45,13 @@ impl TableColumn {
         Self::Integers(values.into_iter().map(Some).collect())
     }
 
-    const fn len(&self) -> usize {
+    /// Whether each cell is empty.
+    fn gaps(&self) -> Vec<bool> {
         match self {
-            Self::Texts(values) => values.len(),
-            Self::Reals(values) => values.len(),
-            Self::Integers(values) => values.len(),
-            Self::Flags(values) => values.len(),
-        }
-    }
-
-    fn has_gaps(&self) -> bool {
-        match self {
-            Self::Texts(values) => values.iter().any(Option::is_none),
-            Self::Reals(values) => values.iter().any(Option::is_none),
-            Self::Integers(values) => values.iter().any(Option::is_none),
-            Self::Flags(values) => values.iter().any(Option::is_none),
+            Self::Texts(values) => values.iter().map(Option::is_none).collect(),
+            Self::Reals(values) => values.iter().map(Option::is_none).collect(),
+            Self::Integers(values) => values.iter().map(Option::is_none).collect(),
+            Self::Flags(values) => values.iter().map(Option::is_none).collect(),
         }
     }
 
@@ -81,7 +73,8 @@ impl TableColumn {
             Self::Integers(_) => (Physical::INT64, ConvertedType::NONE),
             Self::Flags(_) => (Physical::BOOLEAN, ConvertedType::NONE),
         };
-        let repetition = if self.has_gaps() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let has_gaps = self.gaps().contains(&true);
+        let repetition = if has_gaps { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         Type::primitive_type_builder(name, physical)
             .with_repetition(repetition)
             .with_converted_type(converted)
@@ -109,8 +102,8 @@ impl TableColumn {
 impl Table {
     /// Adds a column, which must be as long as the others. A name that is taken gets a number.
     pub fn push(&mut self, name: impl Into<String>, column: TableColumn) {
-        let length = self.columns.first().map_or(column.len(), |(_, first)| first.len());
-        assert_eq!(column.len(), length, "the columns of a table have one length");
+        let length = column.gaps().len();
+        assert!(self.columns.is_empty() || length == self.row_count(), "columns have one length");
         let name = name.into();
         let is_free = |name: &String| self.columns.iter().all(|(other, _)| other != name);
         let numbered = (2..).map(|number| format!("{name}_{number}"));
@@ -124,7 +117,7 @@ impl Table {
     }
 
     fn row_count(&self) -> usize {
-        self.columns.first().map_or(0, |(_, column)| column.len())
+        self.columns.first().map_or(0, |(_, column)| column.gaps().len())
     }
 
     /// The table as CSV, names first.

@@ -36,30 +36,12 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TemplateError {
-    /// It cannot be read.
-    #[error("line {line}: {problem}")]
-    Syntax {
-        /// Where, counted from 1.
-        line: usize,
-        /// What is wrong.
-        problem: String,
-    },
-    /// It does not fit this candidate.
-    #[error("line {line}: {problem}")]
-    Render {
-        /// Where, counted from 1.
-        line: usize,
-        /// What is wrong.
-        problem: String,
-    },
-    /// It uses what there is not: a field of this candidate, or a filter or function at all.
-    #[error("line {line}: {problem}")]
-    Unknown {
-        /// Where, counted from 1.
-        line: usize,
-        /// What is wrong.
-        problem: String,
-    },
+    /// It cannot be read, or does not fit this candidate: the line, counted from 1, and the reason.
+    #[error("line {0}: {1}")]
+    Wrong(usize, String),
+    /// The same for a field that this candidate lacks, or an unknown filter or function.
+    #[error("line {0}: {1}")]
+    Unknown(usize, String),
     /// More than [`TEXT_BYTES_MAX`] bytes came out.
     #[error("the text is longer than {TEXT_BYTES_MAX} bytes")]
     TooLong,
@@ -76,9 +58,9 @@ impl Template {
             if value.is_none() { Ok(()) } else { minijinja::escape_formatter(out, state, value) }
         });
         environment.set_fuel(Some(STEPS_MAX));
-        environment.add_template_owned(NAME, source.to_owned()).map_err(|error| {
-            TemplateError::Syntax { line: error.line().unwrap_or(1), problem: problem(&error) }
-        })?;
+        environment
+            .add_template_owned(NAME, source.to_owned())
+            .map_err(|error| TemplateError::Wrong(error.line().unwrap_or(1), problem(&error)))?;
         let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
         if let Ok(template) = environment.get_template(NAME) {
             names.extend(template.undeclared_variables(false));
@@ -137,10 +119,9 @@ impl Template {
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())),
             Err(error) => {
                 let (line, problem) = (error.line().unwrap_or(1), problem(&error));
-                Err(if is_unknown(error.kind()) {
-                    TemplateError::Unknown { line, problem }
-                } else {
-                    TemplateError::Render { line, problem }
+                Err(match is_unknown(error.kind()) {
+                    true => TemplateError::Unknown(line, problem),
+                    false => TemplateError::Wrong(line, problem),
                 })
             }
         }

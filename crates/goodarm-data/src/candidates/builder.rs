@@ -13,11 +13,8 @@ use super::{Candidates, KEY, lookup};
 use crate::bounds;
 
 pub(super) struct Builder<'a> {
-    pub(super) path: &'a Path,
     pub(super) id_field: &'a str,
     pub(super) faults: FaultList,
-    /// What a person should know about how the file was read.
-    pub(super) notes: Vec<String>,
     /// Whether the file has no ids, so that they are made; known from the first object on.
     makes_ids: Option<bool>,
     /// Whether the objects are rows of something else, which need no ids.
@@ -35,17 +32,14 @@ const RESERVED_BYTES_MAX: u64 = 1 << 36;
 
 impl<'a> Builder<'a> {
     pub(super) fn new(path: &'a Path, unit: EntryUnit, id_field: &'a str) -> Self {
-        let candidates = Candidates { unit, ..Candidates::none(path) };
         Self {
-            path,
             id_field,
             faults: FaultList::new(unit),
-            notes: Vec::new(),
             makes_ids: None,
             are_rows: false,
             bytes_max: u64::MAX,
             memory_max: u64::MAX,
-            candidates,
+            candidates: Candidates::none(path),
         }
     }
 
@@ -63,15 +57,12 @@ impl<'a> Builder<'a> {
     /// Whether a text has so many values that it is not read.
     pub(super) fn is_too_much(&mut self, line: u64, text: &[u8]) -> bool {
         let problem = bounds::too_many_values(text, self.memory_max);
-        let is_too_much = problem.is_some();
-        problem.into_iter().for_each(|it| self.faults.push(line, it));
-        is_too_much
+        problem.map(|problem| self.faults.push(line, problem)).is_some()
     }
 
-    /// Says what the file turned out to be made of.
-    pub(super) fn set_unit(&mut self, unit: EntryUnit) {
-        self.candidates.unit = unit;
-        self.faults.unit = unit;
+    /// Adds a note about how the file was read.
+    pub(super) fn note(&mut self, note: String) {
+        self.candidates.notes.push(format!("{}: {note}", self.candidates.path.display()));
     }
 
     /// Makes room for the text of a file of this length.
@@ -187,10 +178,10 @@ impl<'a> Builder<'a> {
             self.faults.push_with(line, || FaultKind::Id("the id is empty".into()));
             return Ok(());
         }
-        let Some(next) = self.next_arm() else {
-            return Err(CandidatesErrorKind::TooMany);
-        };
         let candidates = &mut self.candidates;
+        if candidates.len() >= ARMS_MAX {
+            return Err(CandidatesErrorKind::TooMany);
+        }
         if (candidates.json.len() + json.len()) as u64 > self.bytes_max {
             let message = format!(
                 "{} {line}: with it the candidates take more than {} MiB, far more than the file",
@@ -199,16 +190,11 @@ impl<'a> Builder<'a> {
             );
             return Err(CandidatesErrorKind::Document(message));
         }
-        if let Err(first) = candidates.ids.insert(id, next) {
-            let first = candidates.lines[first as usize];
+        if let Err(first) = candidates.try_push(id, json, line) {
             self.faults.push_with(line, || {
                 FaultKind::Id(format!("id {id:?} already names the candidate at {first}"))
             });
-            return Ok(());
         }
-        candidates.json.push_str(json);
-        candidates.json_ends.push(candidates.json.len() as u64);
-        candidates.lines.push(line);
         Ok(())
     }
 
@@ -228,33 +214,27 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn finish(mut self) -> Result<Candidates, CandidatesErrorKind> {
-        self.faults.into_result()?;
-        let mut candidates = self.candidates;
-        if candidates.is_empty() {
-            return Err(CandidatesErrorKind::Empty(self.notes));
+        let unit = self.faults.unit;
+        std::mem::replace(&mut self.faults, FaultList::new(unit)).into_result()?;
+        if self.candidates.is_empty() {
+            return Err(CandidatesErrorKind::Empty(self.candidates.notes));
         }
         if self.makes_ids == Some(true) {
-            candidates.are_ids_made = true;
-            self.notes.push(format!(
-                "{}: no field {:?}: ids such as {:?} are made from each {}'s number and a hash of \
-                 its content; `id_field` names another field",
-                self.path.display(),
+            self.candidates.are_ids_made = true;
+            self.note(format!(
+                "no field {:?}: ids such as {:?} are made from each {unit}'s number and a hash of its \
+                 content; `id_field` names another field",
                 self.id_field,
-                candidates.ids.get(0),
-                candidates.unit,
+                self.candidates.ids.get(0),
             ));
         }
-        candidates.notes = self.notes;
+        let mut candidates = self.candidates;
+        candidates.unit = unit;
         candidates.ids.shrink();
         candidates.json.shrink_to_fit();
         candidates.json_ends.shrink_to_fit();
         candidates.lines.shrink_to_fit();
         Ok(candidates)
-    }
-
-    fn next_arm(&self) -> Option<u32> {
-        let next = self.candidates.len();
-        if next < ARMS_MAX { u32::try_from(next).ok() } else { None }
     }
 }
 
@@ -269,8 +249,7 @@ fn with_id(json: &str, field: &str, id: &str) -> String {
     let rest = json.strip_prefix('{').unwrap_or_default().trim_ascii_start();
     let comma = if rest == "}" { "" } else { "," };
     let mut text = String::from("{");
-    json::push_text(&mut text, field);
-    text.push(':');
+    json::push_name(&mut text, field);
     json::push_text(&mut text, id);
     text + comma + rest
 }

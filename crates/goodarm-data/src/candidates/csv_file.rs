@@ -9,7 +9,7 @@ use super::Candidates;
 use super::builder::Builder;
 use super::error::{CandidatesErrorKind, NOT_UTF8, nearest};
 use super::intake::Intake;
-use super::json::push_text;
+use super::json::{push_name, push_text};
 use crate::bounds::{self, LINE_BYTES_MAX};
 
 pub(super) fn read(
@@ -115,9 +115,8 @@ impl Builder<'_> {
 /// What stands before each value of an object with these fields.
 fn object_prefixes(names: &[String]) -> Vec<String> {
     let prefix = |(index, name): (usize, &String)| {
-        let mut prefix = String::from(if index == 0 { "{" } else { "," });
-        push_text(&mut prefix, name);
-        prefix.push(':');
+        let mut prefix = String::from(if index == 0 { "{" } else { "" });
+        push_name(&mut prefix, name);
         prefix
     };
     names.iter().enumerate().map(prefix).collect()

@@ -92,7 +92,7 @@ impl<'a> Intake<'a> {
 
     pub(super) fn finish(mut self) -> Result<Candidates, CandidatesErrorKind> {
         if let Some(Writer::Tool(tool)) = &self.writer {
-            self.builder.notes.push(tool.note(self.builder.path, self.builder.len()));
+            self.builder.note(tool.note(self.builder.len()));
         }
         if let (Some((field, count)), 1) = (self.wrapped.take(), self.builder.len()) {
             return Err(CandidatesErrorKind::Document(format!(

@@ -56,6 +56,15 @@ pub(super) fn push_text(json: &mut String, text: &str) {
     json.push('"');
 }
 
+/// Appends the name of an object's next field, with a comma before all but the first.
+pub(super) fn push_name(json: &mut String, name: &str) {
+    if !json.ends_with('{') {
+        json.push(',');
+    }
+    push_text(json, name);
+    json.push(':');
+}
+
 /// The same text with null for the numbers that JSON does not have, but that Python writes.
 pub(super) fn without_nan(text: &str) -> Cow<'_, str> {
     if !text.contains("NaN") && !text.contains("Infinity") {

@@ -49,7 +49,7 @@ pub(super) fn read_document(
     }
     let text = String::from_utf8(bytes).map_err(|_| CandidatesErrorKind::document(NOT_UTF8))?;
     let text = json::without_nan(&text);
-    intake.builder.set_unit(EntryUnit::Entry);
+    intake.builder.faults.unit = EntryUnit::Entry;
     let mut rest = text.trim_ascii_start();
     let is_array = rest.starts_with('[');
     if is_array {

@@ -11,11 +11,10 @@ use parquet::record::{Field, List, Map, Row};
 use super::Candidates;
 use super::error::CandidatesErrorKind;
 use super::intake::Intake;
-use super::json::push_text;
+use super::json::{push_name, push_text};
 use crate::panics::caught;
 
 pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, CandidatesErrorKind> {
-    let path = intake.builder.path;
     let reader = trusting(|| SerializedFileReader::new(file))?;
     let schema = reader.metadata().file_metadata().schema();
     let names: Vec<String> =
@@ -36,8 +35,8 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
     }
     if !writer.bytes_in.is_empty() {
         let names: Vec<&str> = writer.bytes_in.iter().map(String::as_str).collect();
-        let (path, names) = (path.display(), names.join(", "));
-        intake.builder.notes.push(format!("{path}: null for bytes that are no text, in {names}"));
+        let names = names.join(", ");
+        intake.builder.note(format!("null for bytes that are not a text, in {names}"));
     }
     intake.finish()
 }
@@ -66,12 +65,8 @@ struct Writer {
 impl Writer {
     fn row(&mut self, row: &Row) {
         self.json.push('{');
-        for (index, (name, field)) in row.get_column_iter().enumerate() {
-            if index > 0 {
-                self.json.push(',');
-            }
-            push_text(&mut self.json, name);
-            self.json.push(':');
+        for (name, field) in row.get_column_iter() {
+            push_name(&mut self.json, name);
             self.within.push(name.clone());
             self.field(field);
             self.within.pop();
@@ -133,15 +128,11 @@ impl Writer {
 
     fn map(&mut self, map: &Map) {
         self.json.push('{');
-        for (index, (key, value)) in map.entries().iter().enumerate() {
-            if index > 0 {
-                self.json.push(',');
-            }
+        for (key, value) in map.entries() {
             match key {
-                Field::Str(text) => push_text(&mut self.json, text),
-                other => push_text(&mut self.json, &other.to_string()),
+                Field::Str(text) => push_name(&mut self.json, text),
+                other => push_name(&mut self.json, &other.to_string()),
             }
-            self.json.push(':');
             self.field(value);
         }
         self.json.push('}');

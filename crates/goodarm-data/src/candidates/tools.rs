@@ -11,12 +11,11 @@ mod promptfoo;
 mod verifiers;
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use super::format::Format;
-use super::json::push_text;
+use super::json::push_name;
 
 /// A tool whose file is being read.
 pub(super) struct Tool {
@@ -83,12 +82,11 @@ impl Tool {
     }
 
     /// How the file was read, and what of it was not.
-    pub(super) fn note(&self, path: &Path, count: usize) -> String {
+    pub(super) fn note(&self, count: usize) -> String {
         let tool = self.format.tool().unwrap_or_default();
         let answers = if count == 1 { "answer" } else { "answers" };
         let mut note = format!(
-            "{}: read as a file of {tool} (format = \"{}\"): {count} {answers}",
-            path.display(),
+            "read as a file of {tool} (format = \"{}\"): {count} {answers}",
             self.format.name()
         );
         let reasons = self.left_out.iter().map(|(reason, count)| {
@@ -136,12 +134,8 @@ impl ToolAnswer {
             _ => true,
         });
         let mut json = String::from("{");
-        for (index, (name, value)) in texts.chain(more).enumerate() {
-            if index > 0 {
-                json.push(',');
-            }
-            push_text(&mut json, name);
-            json.push(':');
+        for (name, value) in texts.chain(more) {
+            push_name(&mut json, name);
             json += &value.to_string();
         }
         json + "}"

@@ -19,7 +19,7 @@ impl Template {
                 return None;
             }
             match self.render(&candidate) {
-                Err(TemplateError::Unknown { line, problem }) => {
+                Err(TemplateError::Unknown(line, problem)) => {
                     let text = self.line(line);
                     // Others may be asked for before they are used.
                     let mut used = self.paths.iter().filter(|path| text.contains(path.as_str()));

@@ -146,7 +146,7 @@ fn bytes_that_are_no_text_are_null_and_their_column_is_said_once() {
     assert_eq!(json, r#"{"id":"a","image":{"bytes":null,"path":"1.jpg"}}"#);
     assert!(candidates.json(ArmId(1)).contains(r#""bytes":"text""#));
     let [note] = candidates.notes() else { panic!("{:?}", candidates.notes()) };
-    assert!(note.ends_with("null for bytes that are no text, in image.bytes"), "{note}");
+    assert!(note.ends_with("null for bytes that are not a text, in image.bytes"), "{note}");
 }
 
 #[test]
