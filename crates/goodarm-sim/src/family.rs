@@ -16,7 +16,7 @@ use crate::noise;
 use crate::pools::{AnswerPool, Draws, PoolBills, Pools};
 use crate::questions::world::{InventedSpec, QuestionWorld, RecordedSpec};
 use crate::random::Random;
-use crate::world::{Between, BillLaw, Failures, Latency, ScoreLaw, World};
+use crate::world::{Between, BillLaw, Failures, Latency, ScoreLaw, World, attribute};
 use crate::world_error::{PAIRS_MAX, WorldError};
 pub use truth::{BiasedSpec, CalibratedSpec};
 
@@ -276,12 +276,9 @@ impl WorldSpec {
         };
         let attributes =
             prices.iter().zip(&thresholds).enumerate().map(|(index, (price, threshold))| {
-                AttributeSpec {
-                    name: (index + 1).to_string(),
-                    price: price * ceiling,
-                    threshold: *threshold,
-                    scores: noise::model(self.scores),
-                }
+                let name = (index + 1).to_string();
+                let declared = attribute(name, price * ceiling, noise::model(self.scores));
+                AttributeSpec { threshold: *threshold, ..declared }
             });
         let attribute_count = prices.len();
         Instance {
@@ -314,7 +311,7 @@ impl BillSpec {
 
 fn recorded(pools: Pools) -> Instance {
     let means = pools.means();
-    let attributes = pools.attributes(0.5);
+    let attributes = pools.attributes();
     let difficulty = |row: &[f64]| if row[1] >= 0.9 { 0 } else { 1 + usize::from(row[1] < 0.7) };
     Instance {
         costs: attributes.iter().map(|attribute| attribute.price).collect(),

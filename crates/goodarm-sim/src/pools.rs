@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::num::{ratio, size};
 use crate::random::Random;
-use crate::world::{EXHAUSTED, SimulatedReply, Verifiers};
+use crate::world::{EXHAUSTED, SimulatedReply, Verifiers, attribute};
 
 /// One question with its candidate and the recorded solutions.
 #[derive(Clone, Debug, PartialEq)]
@@ -248,21 +248,17 @@ impl Pools {
         &self.pools
     }
 
-    /// The three verifiers, with their prices, at one threshold.
-    pub fn attributes(&self, threshold: f64) -> Vec<AttributeSpec> {
+    /// The three verifiers, with their prices.
+    pub fn attributes(&self) -> Vec<AttributeSpec> {
         let most =
             self.pools.iter().flat_map(|pool| &pool.solutions).map(|(_, tokens)| *tokens).max();
         let one = match self.bills {
             PoolBills::Mean => self.mean_tokens,
             PoolBills::Recorded => f64::from(most.unwrap_or(1)),
         };
-        let spec = |name: &str, price: f64| AttributeSpec {
-            name: name.into(),
-            price,
-            threshold,
-            scores: ScoreModel::Binary,
-        };
-        vec![spec("parseable", 1.0), spec("one solution", one), spec("majority of five", 5.0 * one)]
+        [("parseable", 1.0), ("one solution", one), ("majority of five", 5.0 * one)]
+            .map(|(name, price)| attribute(name, price, ScoreModel::Binary))
+            .to_vec()
     }
 
     /// The means of the three verifiers for each question.

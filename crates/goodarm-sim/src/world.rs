@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use goodarm_core::{
-    ArmId, AttributeId, BlockingFailure, Cost, CountedFailure, Failure, Outcome, VoidFailure,
+    ArmId, AttributeId, AttributeSpec, BlockingFailure, Cost, CountedFailure, Failure, Outcome,
+    ScoreModel, VoidFailure,
 };
 
 use crate::random::Random;
@@ -184,6 +185,11 @@ impl World {
     pub fn is_good(&self, arm: ArmId, thresholds: &[f64]) -> bool {
         self.means[arm.index()].iter().zip(thresholds).all(|(mean, threshold)| mean >= threshold)
     }
+}
+
+/// An attribute of a world, whose threshold is a half.
+pub(crate) fn attribute(name: impl Into<String>, price: f64, scores: ScoreModel) -> AttributeSpec {
+    AttributeSpec { name: name.into(), price, threshold: 0.5, scores }
 }
 
 impl Verifiers for World {

@@ -12,7 +12,7 @@ use crate::num::size;
 use crate::pools::{self, AnswerPool, PoolError};
 use crate::questions::described::{Described, QuestionDescription};
 use crate::random::Random;
-use crate::world::ScoreLaw;
+use crate::world::{ScoreLaw, attribute};
 use crate::world_error::WorldError;
 
 /// What a session is told of questions, and who answers its calls.
@@ -96,14 +96,10 @@ impl QuestionWorld {
     pub fn invented(spec: &InventedSpec, seed: u64) -> Self {
         let [a, b] = spec.difficulty;
         let theta = |question| Random::at(seed, &[u64::MAX, question]).beta(a, b);
-        let attribute = |(index, price): (usize, f64)| AttributeSpec {
-            name: (index + 1).to_string(),
-            price,
-            threshold: 0.5,
-            scores: ScoreModel::Binary,
-        };
+        let declared =
+            |(number, price): (u32, f64)| attribute(number.to_string(), price, ScoreModel::Binary);
         Self {
-            attributes: PRICES.into_iter().enumerate().map(attribute).collect(),
+            attributes: (1..).zip(PRICES).map(declared).collect(),
             scored_by: Vec::new(),
             questions: QuestionsSpec {
                 count: spec.questions,
@@ -122,12 +118,6 @@ impl QuestionWorld {
     pub fn recorded(text: &str, spec: &RecordedSpec) -> Result<Self, PoolError> {
         let pools = pools::read(text, spec.first, spec.questions)?;
         let tokens = pools.iter().map(AnswerPool::mean_tokens).sum::<f64>() / size(pools.len());
-        let attribute = |name: &str, price: f64, scores| AttributeSpec {
-            name: name.into(),
-            price,
-            threshold: 0.5,
-            scores,
-        };
         let mut attributes = vec![
             attribute("parseable", 1.0, ScoreModel::Exact),
             attribute("one solution", tokens, ScoreModel::Binary),
