@@ -1,6 +1,7 @@
 //! Job files.
 
 use std::fs;
+use std::path::PathBuf;
 
 use goodarm_live::job::{Job, Overrides};
 use goodarm_record::terms::RunTerms;
@@ -13,31 +14,36 @@ pub(crate) const ANSWERS: &str = "\
 {\"id\": \"q2\", \"question\": \"4+4?\", \"answer\": \"nine\"}
 ";
 
-pub(crate) const RECORDING: &str = "\
+const RECORDING: &str = "\
 {\"goodarm_recording\":1,\"unit\":\"tokens\"}
 {\"id\":\"q0\",\"verifier\":\"solution\",\"scores\":[1,1,1,1,1,1,1,0,1,1],\"costs\":[7,8,9,7,8,9,7,8,9,7]}
 {\"id\":\"q1\",\"verifier\":\"solution\",\"scores\":[1,0,1,1,null,1,1,1,1,1],\"costs\":[7,8,9,7,8,9,7,8,9,7]}
 {\"id\":\"q2\",\"verifier\":\"solution\",\"scores\":[0,0,1,0,0,0,0,0,0,0],\"costs\":[7,8,9,7,8,9,7,8,9,7]}
 ";
 
-pub(crate) const QUESTIONS: &str = "\
+const QUESTIONS: &str = "\
 {\"id\": \"q0\", \"question\": \"2+2?\"}
 {\"id\": \"q1\", \"question\": \"3+3?\"}
 ";
 
-pub(crate) const POOL: &str = "\
+const POOL: &str = "\
 {\"id\": \"q0\", \"solutions\": [{\"answer\": \"4\", \"cost\": 7}, {\"answer\": \"It is 4\", \"cost\": 8}, {\"answer\": \"5\", \"tokens\": 9}]}
 {\"id\": \"q1\", \"solutions\": [{\"text\": \"Six: 6\", \"cost\": 7}, {\"answer\": \"none\"}]}
 ";
 
-/// A problem is on a line that the file has, and what a job promises is written into a journal and read
-/// back as it was.
-pub(crate) fn read(bytes: &[u8]) {
+/// A job file of this content, beside all files that jobs here name.
+pub(crate) fn file(text: impl AsRef<[u8]>) -> PathBuf {
     place::file("answers.jsonl", ANSWERS);
     place::file("recording.jsonl", RECORDING);
     place::file("questions.jsonl", QUESTIONS);
     place::file("pool.jsonl", POOL);
-    let path = place::file("job.toml", bytes);
+    place::file("job.toml", text)
+}
+
+/// A problem is on a line that the file has, and what a job promises is written into a journal and read
+/// back as it was.
+pub(crate) fn read(bytes: &[u8]) {
+    let path = file(bytes);
     match Job::read(&path, &Overrides::default()) {
         Ok(job) => {
             assert_eq!(RunTerms::read(&job.terms.text()).as_ref(), Ok(&job.terms));

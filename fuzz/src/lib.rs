@@ -38,50 +38,45 @@ pub struct FuzzTarget {
     pub run: fn(&[u8]),
 }
 
-/// All there are.
+/// All targets, in the order of their names.
 pub const TARGETS: &[FuzzTarget] = &[
-    FuzzTarget { name: "answers", run: answers::extract },
-    FuzzTarget { name: "candidates-csv", run: |bytes| candidates::read("a.csv", bytes) },
-    FuzzTarget { name: "candidates-eval", run: |bytes| candidates::read("a.eval", bytes) },
-    FuzzTarget { name: "candidates-gzip", run: |bytes| candidates::read("a.jsonl.gz", bytes) },
-    FuzzTarget { name: "candidates-inspect", run: |bytes| candidates::of(Format::Inspect, bytes) },
-    FuzzTarget { name: "candidates-json", run: |bytes| candidates::read("a.json", bytes) },
-    FuzzTarget { name: "candidates-jsonl", run: |bytes| candidates::read("a.jsonl", bytes) },
-    FuzzTarget { name: "candidates-lm-eval", run: |bytes| candidates::of(Format::LmEval, bytes) },
-    FuzzTarget {
-        name: "candidates-openai-batch",
-        run: |bytes| candidates::of(Format::OpenaiBatch, bytes),
-    },
-    FuzzTarget { name: "candidates-parquet", run: |bytes| candidates::read("a.parquet", bytes) },
-    FuzzTarget {
-        name: "candidates-promptfoo",
-        run: |bytes| candidates::of(Format::Promptfoo, bytes),
-    },
-    FuzzTarget { name: "candidates-tsv", run: |bytes| candidates::read("a.tsv", bytes) },
-    FuzzTarget {
-        name: "candidates-verifiers",
-        run: |bytes| candidates::of(Format::Verifiers, bytes),
-    },
-    FuzzTarget { name: "candidates-zstd", run: |bytes| candidates::read("a.jsonl.zst", bytes) },
-    FuzzTarget { name: "job", run: job::read },
-    FuzzTarget { name: "journal", run: journal::read },
-    FuzzTarget { name: "journal-records", run: journal::read_records },
-    FuzzTarget { name: "label-rows-csv", run: |bytes| label_files::read("a.csv", bytes) },
-    FuzzTarget { name: "label-rows-jsonl", run: |bytes| label_files::read("a.jsonl", bytes) },
-    FuzzTarget { name: "labels", run: labels::read },
-    FuzzTarget { name: "pool", run: recording::read_pool },
-    FuzzTarget { name: "program-output", run: programs::output },
-    FuzzTarget { name: "recording", run: recording::read },
-    FuzzTarget { name: "replies", run: people::read },
-    FuzzTarget { name: "reply-anthropic", run: |bytes| replies::receive("anthropic", bytes) },
-    FuzzTarget { name: "reply-http", run: |bytes| replies::receive("http", bytes) },
-    FuzzTarget { name: "reply-logprobs", run: |bytes| replies::receive("logprobs", bytes) },
-    FuzzTarget { name: "reply-openai", run: |bytes| replies::receive("openai", bytes) },
-    FuzzTarget { name: "resume", run: run::resume },
-    FuzzTarget { name: "resume-questions", run: run::resume_questions },
-    FuzzTarget { name: "schema", run: answers::validate },
-    FuzzTarget { name: "template", run: templates::render },
+    target("answers", answers::extract),
+    target("candidates-csv", |bytes| candidates::read("a.csv", bytes)),
+    target("candidates-eval", |bytes| candidates::read("a.eval", bytes)),
+    target("candidates-gzip", |bytes| candidates::read("a.jsonl.gz", bytes)),
+    target("candidates-inspect", |bytes| candidates::of(Format::Inspect, bytes)),
+    target("candidates-json", |bytes| candidates::read("a.json", bytes)),
+    target("candidates-jsonl", |bytes| candidates::read("a.jsonl", bytes)),
+    target("candidates-lm-eval", |bytes| candidates::of(Format::LmEval, bytes)),
+    target("candidates-openai-batch", |bytes| candidates::of(Format::OpenaiBatch, bytes)),
+    target("candidates-parquet", |bytes| candidates::read("a.parquet", bytes)),
+    target("candidates-promptfoo", |bytes| candidates::of(Format::Promptfoo, bytes)),
+    target("candidates-tsv", |bytes| candidates::read("a.tsv", bytes)),
+    target("candidates-verifiers", |bytes| candidates::of(Format::Verifiers, bytes)),
+    target("candidates-zstd", |bytes| candidates::read("a.jsonl.zst", bytes)),
+    target("job", job::read),
+    target("journal", journal::read),
+    target("journal-records", journal::read_records),
+    target("label-rows-csv", |bytes| label_files::read("a.csv", bytes)),
+    target("label-rows-jsonl", |bytes| label_files::read("a.jsonl", bytes)),
+    target("labels", labels::read),
+    target("pool", recording::read_pool),
+    target("program-output", programs::output),
+    target("recording", recording::read),
+    target("replies", people::read),
+    target("reply-anthropic", |bytes| replies::receive("anthropic", bytes)),
+    target("reply-http", |bytes| replies::receive("http", bytes)),
+    target("reply-logprobs", |bytes| replies::receive("logprobs", bytes)),
+    target("reply-openai", |bytes| replies::receive("openai", bytes)),
+    target("resume", run::resume),
+    target("resume-questions", run::resume_questions),
+    target("schema", answers::validate),
+    target("template", templates::render),
 ];
+
+const fn target(name: &'static str, run: fn(&[u8])) -> FuzzTarget {
+    FuzzTarget { name, run }
+}
 
 /// Two texts in one: what is before a line of three dashes, and what is behind it.
 fn halves(bytes: &[u8]) -> Option<(&str, &str)> {

@@ -22,9 +22,8 @@ pub(crate) fn read(bytes: &[u8]) {
 
 /// Answers to questions: they are read, or all that is wrong has words.
 pub(crate) fn read_pool(bytes: &[u8]) {
-    place::file("questions.jsonl", crate::job::QUESTIONS);
+    let path = crate::job::file(crate::run::ASKING);
     place::file("pool.jsonl", bytes);
-    let path = place::file("job.toml", crate::run::ASKING);
     if let Err(error) = Job::read(&path, &Overrides::default()) {
         assert!(!error.to_string().is_empty());
     }

@@ -9,7 +9,7 @@ use goodarm_record::audit;
 use goodarm_record::control::Control;
 use goodarm_record::journal::{self, OpenedJournal};
 
-use crate::job::{ANSWERS, POOL, QUESTIONS, RECORDING};
+use crate::job;
 use crate::journal::{Link, framed};
 use crate::place;
 
@@ -23,11 +23,11 @@ pub(crate) fn resume_questions(bytes: &[u8]) {
     resume_of(ASKING, &ASKING_BEGUN, bytes);
 }
 
-fn resume_of(job: &str, begun: &(Vec<u8>, Link), bytes: &[u8]) {
+fn resume_of(text: &str, begun: &(Vec<u8>, Link), bytes: &[u8]) {
     let folder = place::folder().join("run");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder");
-    let job = Job::read(&job_path(job), &Overrides::default()).expect("a job of ours");
+    let job = Job::read(&job::file(text), &Overrides::default()).expect("a job of ours");
     let job = Arc::new(job);
     let (begun, link) = begun;
     place::write(&folder.join("journal"), &[&begun[..], &framed(bytes, *link)].concat());
@@ -42,11 +42,11 @@ fn resume_of(job: &str, begun: &(Vec<u8>, Link), bytes: &[u8]) {
 static BEGUN: LazyLock<(Vec<u8>, Link)> = LazyLock::new(|| begun(JOB));
 static ASKING_BEGUN: LazyLock<(Vec<u8>, Link)> = LazyLock::new(|| begun(ASKING));
 
-fn begun(job: &str) -> (Vec<u8>, Link) {
+fn begun(text: &str) -> (Vec<u8>, Link) {
     let folder = place::folder().join("begun");
     let _ = fs::remove_dir_all(&folder);
     let overrides = Overrides { output: Some(folder.clone()), ..Overrides::default() };
-    let job = Job::read(&job_path(job), &overrides).expect("a job of ours");
+    let job = Job::read(&job::file(text), &overrides).expect("a job of ours");
     drop(Run::begin(Arc::new(job)).expect("a new run"));
     let path = folder.join("journal");
     let Ok(OpenedJournal::Begun(reader)) = journal::open(&path) else {
@@ -55,14 +55,6 @@ fn begun(job: &str) -> (Vec<u8>, Link) {
     let tail = reader.finish().expect("a journal of ours");
     let bytes = fs::read(path).expect("a journal of ours");
     (bytes, Link { sequence: tail.next_sequence, crc: tail.crc })
-}
-
-fn job_path(job: &str) -> std::path::PathBuf {
-    place::file("answers.jsonl", ANSWERS);
-    place::file("recording.jsonl", RECORDING);
-    place::file("questions.jsonl", QUESTIONS);
-    place::file("pool.jsonl", POOL);
-    place::file("job.toml", job)
 }
 
 pub(crate) const ASKING: &str = include_str!("../jobs/asking.toml");
