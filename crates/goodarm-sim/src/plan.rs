@@ -99,26 +99,10 @@ pub fn plan_until(spec: &PlanSpec, cancelled: &AtomicBool) -> Result<Plan, PlanE
     };
     let ample = ample.max(spec.smallest_budget());
     let trials = spec.simulate(ample, None, cancelled)?;
-    let theory = |count: usize| {
-        let staircase = &complexity.as_ref()?.staircase;
-        Some(StepTheory {
-            complexity: staircase[count] - staircase[count - 1],
-            characteristic: staircase[count],
-            asymptotic: staircase[count] * log,
-        })
-    };
     let reached = || trials.iter().map(|trial| trial.certified.len()).max().unwrap_or(0);
     let step_count = complexity.as_ref().map_or_else(reached, Complexity::good_count);
-    let steps =
-        (1..=step_count)
-            .map(|count| PlanStep {
-                certified: count,
-                theory: theory(count),
-                realistic: spread(trials.iter().map(|trial| {
-                    trial.certified.get(count - 1).map_or(f64::INFINITY, |one| one.cost)
-                })),
-            })
-            .collect();
+    let step = |count| step(count, complexity.as_ref(), log, &trials);
+    let steps = (1..=step_count).map(step).collect();
     let mut cut = Truncation {
         calls: spec.session_calls_max(),
         of_steps: spec.cut_count(&trials),
@@ -157,6 +141,20 @@ pub fn plan_until(spec: &PlanSpec, cancelled: &AtomicBool) -> Result<Plan, PlanE
         repetitions: spec.repetitions,
         cut: (cut.of_steps + cut.of_purchase > 0).then_some(cut),
     })
+}
+
+/// The cost of a number of certificates; `log` is log(1/δ).
+fn step(count: usize, complexity: Option<&Complexity>, log: f64, trials: &[Trial]) -> PlanStep {
+    let cost = |trial: &Trial| trial.certified.get(count - 1).map_or(f64::INFINITY, |it| it.cost);
+    PlanStep {
+        certified: count,
+        theory: complexity.map(|complexity| StepTheory {
+            complexity: complexity.staircase[count] - complexity.staircase[count - 1],
+            characteristic: complexity.staircase[count],
+            asymptotic: complexity.staircase[count] * log,
+        }),
+        realistic: spread(trials.iter().map(cost)),
+    }
 }
 
 /// Certified answers: where sessions lie, and their mean.
