@@ -32,7 +32,7 @@ pub fn hint(meant: Option<&str>) -> String {
 /// What is said of a word that is none of these.
 pub fn none_of(word: &str, names: &[&str]) -> String {
     let hint = did_you_mean(word, names.iter().copied());
-    format!("{word:?} is none of {}{hint}", names.join(", "))
+    format!("{word:?} is not one of {}{hint}", names.join(", "))
 }
 
 /// The first of many problems, and how many more there are.

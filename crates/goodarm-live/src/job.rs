@@ -644,11 +644,8 @@ impl JobSettings {
         let mut wrong = |key: &str, message| problems.push(KeyProblem::new(key, message));
         let known = policy::NAMES.iter().copied().filter(|name| *name != "oracle");
         if !known.clone().any(|name| name == self.policy) {
-            let list: Vec<&str> = known.clone().collect();
-            let hint = goodarm_files::nearest(&self.policy, known)
-                .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
-            let list = list.join(", ");
-            wrong("policy", format!("{:?} is none of {list}{hint}", self.policy));
+            let known: Vec<&str> = known.collect();
+            wrong("policy", goodarm_files::none_of(&self.policy, &known));
         }
         match self.calls_per_pair {
             None if self.is_recording() => {

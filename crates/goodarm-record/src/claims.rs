@@ -7,7 +7,6 @@ pub(crate) mod order;
 
 use std::str::FromStr;
 
-use goodarm_files::nearest;
 use serde::{Deserialize, Serialize};
 
 /// What makes an answer right.
@@ -44,9 +43,7 @@ impl FromStr for Consensus {
     fn from_str(name: &str) -> Result<Self, String> {
         let all = [Self::One, Self::Majority, Self::All];
         all.into_iter().find(|rule| rule.name() == name).ok_or_else(|| {
-            let meant = nearest(name, all.map(Self::name));
-            let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean {meant}?)"));
-            format!("there is no rule {name:?}: expected one, majority or all{meant}")
+            format!("there is no rule {}", goodarm_files::none_of(name, &all.map(Self::name)))
         })
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use goodarm_data::candidates::Candidates;
-use goodarm_files::{first_of, nearest};
+use goodarm_files::{did_you_mean, first_of};
 use serde_json::Value;
 
 use crate::card_queue::{CardReply, ReplyForm};
@@ -58,8 +58,7 @@ pub fn read(path: &Path) -> Result<Vec<LabelRow>, Vec<String>> {
     if rows.is_empty() {
         let first = table.arms().next().map(|arm| table.get(arm));
         let names = first.iter().flat_map(|row| row.fields().keys().map(String::as_str));
-        let meant = nearest(LABEL, names.filter(|name| *name != LABEL));
-        let hint = meant.map_or_else(String::new, |name| format!("; did you mean {name:?} by it?"));
+        let hint = did_you_mean(LABEL, names.filter(|name| *name != LABEL));
         return Err(whole(format!(
             "no labels: a column {LABEL:?} with right, wrong or skip is needed{hint}"
         )));

@@ -271,9 +271,7 @@ fn unknown_kind(name: &str, kinds: &ServiceKinds) -> KeyProblem {
         return KeyProblem::new("kind", PYTHON_HINT);
     }
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
-    let hint = goodarm_files::nearest(name, names.iter().copied())
-        .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-    KeyProblem::new("kind", format!("{name:?} is none of {}{hint}", names.join(", ")))
+    KeyProblem::new("kind", goodarm_files::none_of(name, &names))
 }
 
 /// What a generator is called if the job does not say.

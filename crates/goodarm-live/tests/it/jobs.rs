@@ -43,7 +43,7 @@ fn the_plain_job_is_taken() {
 fn a_misspelt_key_is_named_with_its_line_and_the_right_spelling() {
     check("budget", "budgt", &["job.toml", "line 2", "budgt", "did you mean `budget`?"]);
     check("threshold", "treshold", &["line 9", "did you mean `threshold`?"]);
-    check("\"command\"\n", "\"comand\"\n", &["line 7", "did you mean `command`?"]);
+    check("\"command\"\n", "\"comand\"\n", &["line 7", "did you mean \"command\"?"]);
 }
 
 #[test]

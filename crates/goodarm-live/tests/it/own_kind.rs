@@ -146,7 +146,7 @@ fn its_keys_are_checked_like_ours() {
     let plain = Job::read(&place.path().join("job.toml"), &Overrides::default());
     let text = plain.err().expect("no such kind").to_string();
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-    assert!(text.contains(&format!("\"coin\" is none of {}", names.join(", "))), "{text}");
+    assert!(text.contains(&format!("\"coin\" is not one of {}", names.join(", "))), "{text}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn everything_that_is_wrong_is_named_with_its_line() {
     assert!(wrong("l.csv", "id,label\na,1\na,0\n").starts_with("l.csv, line 3: id \"a\" already"));
     assert_eq!(
         wrong("l.csv", "id,labels\na,1\n"),
-        "l.csv: no labels: a column \"label\" with right, wrong or skip is needed; did you mean \"labels\" by it?"
+        "l.csv: no labels: a column \"label\" with right, wrong or skip is needed; did you mean \"labels\"?"
     );
     assert!(wrong("l.csv", "name,label\na,1\n").starts_with("l.csv: no column \"id\""));
     assert_eq!(
