@@ -134,12 +134,14 @@ impl Books {
             return Err(EventError::Ticket { recorded: ticket, found });
         }
         let target = self.known_stream_of(target).map_err(refused)?;
-        match self.streams.owed() {
-            Some(owed) if owed == target && loan.is_none() => {
-                self.dispatch_owed();
+        match self.streams.next_retry() {
+            Some(next) if next == target && loan.is_none() => {
+                self.dispatch_retry();
             }
             // Other pairs need not wait for it.
-            Some(_) if self.streams.owes(target) => return Err(EventError::RetryOwed(ticket)),
+            Some(_) if self.streams.retry_count(target) > 0 => {
+                return Err(EventError::RetryOwed(ticket));
+            }
             _ => {
                 self.check_dispatch(target).map_err(refused)?;
                 if let Some((arm, recorded)) = loan {

@@ -2,7 +2,7 @@
 //!
 //! For each (arm, attribute) the evidence is a non-negative process that starts at one and cannot
 //! be expected to grow while the mean is at most ξ. By Ville's inequality it reaches 1/α with
-//! probability at most α, at any time, under any sampling rule. Nothing here knows of policies.
+//! probability at most α, at any time, under any sampling method. Nothing here knows of policies.
 
 pub(crate) mod binary;
 pub(crate) mod bounded;
@@ -104,7 +104,7 @@ pub(crate) struct Pair {
 
 /// What an attribute brings to the evidence of each of its pairs.
 #[derive(Clone, Copy)]
-pub(crate) struct Rule<'a> {
+pub(crate) struct Method<'a> {
     pub(crate) process: &'a Process,
     pub(crate) weights: &'a Weights,
     pub(crate) threshold: f64,
@@ -198,12 +198,17 @@ impl Evidence {
     }
 
     /// Takes the next score of the pair's stream.
-    pub(crate) fn absorb(&mut self, rule: Rule<'_>, mut wealths: Option<&mut Wealths>, score: f64) {
+    pub(crate) fn absorb(
+        &mut self,
+        method: Method<'_>,
+        mut wealths: Option<&mut Wealths>,
+        score: f64,
+    ) {
         self.count += 1;
-        match rule.process {
+        match method.process {
             Process::Exact => {
                 self.sum.add(score);
-                let passes = score >= rule.threshold;
+                let passes = score >= method.threshold;
                 self.against = if passes { f64::NEG_INFINITY } else { f64::INFINITY };
                 self.held = if passes { f64::INFINITY } else { f64::NEG_INFINITY };
                 return;
@@ -215,10 +220,10 @@ impl Evidence {
                 return;
             }
             Process::SubGaussian(process) => {
-                self.sum.add(score - rule.threshold);
+                self.sum.add(score - method.threshold);
                 let excess = self.sum.get();
                 if excess < 0.0
-                    && process.log_e_against_max(self.count, excess) >= rule.floor_against
+                    && process.log_e_against_max(self.count, excess) >= method.floor_against
                 {
                     self.against = self.against.max(process.log_e_against(self.count, excess));
                 }
@@ -226,8 +231,8 @@ impl Evidence {
             Process::Binary(process) => {
                 self.sum.add(score);
                 let successes = self.sum.get();
-                if successes < rule.threshold * real(self.count)
-                    && process.log_e_against_max(self.count, successes) >= rule.floor_against
+                if successes < method.threshold * real(self.count)
+                    && process.log_e_against_max(self.count, successes) >= method.floor_against
                 {
                     self.against = self.against.max(process.log_e_against(self.count, successes));
                 }
@@ -236,8 +241,8 @@ impl Evidence {
                 let wealths = wealths.as_deref_mut().expect("a bounded attribute has gamblers");
                 self.sum.add(score);
                 process.absorb(wealths, score);
-                if self.sum.get() < rule.threshold * real(self.count)
-                    && Bounded::may_reach_against(rule.floor_against, wealths)
+                if self.sum.get() < method.threshold * real(self.count)
+                    && Bounded::may_reach_against(method.floor_against, wealths)
                 {
                     self.against = self.against.max(process.log_e_against(wealths));
                 }
@@ -246,52 +251,52 @@ impl Evidence {
         if self.is_before(wealths.as_deref_mut()) {
             return;
         }
-        if !rule.keeps_maximum {
-            self.held = self.present(rule, wealths.as_deref());
-        } else if let Process::Binary(process) = rule.process {
-            self.look_at_binary(process, rule);
-        } else if self.excess_since(rule.process, rule.threshold) > 0.0
-            && self.may_reach(rule, wealths.as_deref())
+        if !method.keeps_maximum {
+            self.held = self.present(method, wealths.as_deref());
+        } else if let Process::Binary(process) = method.process {
+            self.look_at_binary(process, method);
+        } else if self.excess_since(method.process, method.threshold) > 0.0
+            && self.may_reach(method, wealths.as_deref())
         {
-            self.held = self.held.max(self.present(rule, wealths.as_deref()));
+            self.held = self.held.max(self.present(method, wealths.as_deref()));
         }
     }
 
     /// Binary evidence is looked at only when there are enough successes for it to be enough.
-    fn look_at_binary(&mut self, process: &Binary, rule: Rule<'_>) {
+    fn look_at_binary(&mut self, process: &Binary, method: Method<'_>) {
         let (count, successes) = (self.count_since(), self.sum_since());
-        if successes < f64::from(self.quiet_below) || successes <= rule.threshold * real(count) {
+        if successes < f64::from(self.quiet_below) || successes <= method.threshold * real(count) {
             return;
         }
         let mut log_e = process.log_e_max(count, successes);
-        if log_e >= rule.floor {
-            log_e = process.log_e(rule.weights.row(self.weights), count, successes);
+        if log_e >= method.floor {
+            log_e = process.log_e(method.weights.row(self.weights), count, successes);
             self.held = self.held.max(log_e);
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-        let quiet_below = (successes + (rule.floor - log_e) / process.gain_max()) as u32;
+        let quiet_below = (successes + (method.floor - log_e) / process.gain_max()) as u32;
         self.quiet_below = quiet_below;
     }
 
     /// Whether the evidence can be at least the floor: a quick look that errs on the side of yes.
-    fn may_reach(&self, rule: Rule<'_>, wealths: Option<&Wealths>) -> bool {
+    fn may_reach(&self, method: Method<'_>, wealths: Option<&Wealths>) -> bool {
         let (count, sum) = (self.count_since(), self.sum_since());
-        match rule.process {
+        match method.process {
             Process::Exact | Process::Paper(_) | Process::Binary(_) => true,
-            Process::SubGaussian(process) => process.log_e_max(count, sum) >= rule.floor,
+            Process::SubGaussian(process) => process.log_e_max(count, sum) >= method.floor,
             Process::Bounded(_) => {
-                wealths.is_some_and(|wealths| Bounded::may_reach(rule.floor, wealths))
+                wealths.is_some_and(|wealths| Bounded::may_reach(method.floor, wealths))
             }
         }
     }
 
     /// ln E as it is now, from the scores that may prove something.
-    pub(crate) fn present(&self, rule: Rule<'_>, wealths: Option<&Wealths>) -> f64 {
+    pub(crate) fn present(&self, method: Method<'_>, wealths: Option<&Wealths>) -> f64 {
         if self.count_since() == 0 {
             return 0.0;
         }
-        let weights = || rule.weights.row(self.weights);
-        let present = match rule.process {
+        let weights = || method.weights.row(self.weights);
+        let present = match method.process {
             Process::Exact | Process::Paper(_) => self.held,
             Process::SubGaussian(process) => {
                 process.log_e(weights(), self.count_since(), self.sum_since())

@@ -6,14 +6,14 @@
 
 pub(crate) mod false_discovery;
 pub(crate) mod family_wise;
-pub(crate) mod lent;
+pub(crate) mod lending;
 pub(crate) mod per_question;
 
 use alloc::vec::Vec;
 
 use crate::guarantee::false_discovery::FalseDiscovery;
 use crate::guarantee::family_wise::FamilyWise;
-use crate::guarantee::lent::Lent;
+use crate::guarantee::lending::Lending;
 use crate::guarantee::per_question::PerQuestion;
 use crate::num::real_size;
 use crate::problem::{Guarantee, Problem};
@@ -33,7 +33,7 @@ pub(crate) enum Certifier {
     Paper,
     FamilyWise(FamilyWise),
     PerQuestion(PerQuestion),
-    Lent(Lent),
+    Lent(Lending),
     FalseDiscovery(FalseDiscovery),
     Nothing,
 }
@@ -47,7 +47,7 @@ impl Certifier {
             }
             Guarantee::Union => Self::FamilyWise(FamilyWise::new(problem, false)),
             Guarantee::Holm => Self::FamilyWise(FamilyWise::new(problem, true)),
-            Guarantee::Lent => Self::Lent(Lent::new(problem)),
+            Guarantee::Lent => Self::Lent(Lending::new(problem)),
             Guarantee::FalseDiscovery => Self::FalseDiscovery(FalseDiscovery::new(problem)),
             Guarantee::Nothing => Self::Nothing,
         }
@@ -61,7 +61,7 @@ impl Certifier {
             Self::Paper | Self::Nothing => Vec::new(),
             Self::FamilyWise(family) => family.update(arm, evidence),
             Self::PerQuestion(union) => union.update(arm, evidence),
-            Self::Lent(lent) => lent.update(arm, evidence),
+            Self::Lent(lending) => lending.update(arm, evidence),
             Self::FalseDiscovery(discovery) => discovery.update(arm, evidence),
         }
     }
@@ -71,8 +71,8 @@ impl Certifier {
     pub(crate) fn exclude_exactly_bad(&mut self, arm: ArmId) -> Vec<Certificate> {
         match self {
             Self::FamilyWise(family) => family.exclude_exactly_bad(arm),
-            Self::Lent(lent) => {
-                lent.exclude_exactly_bad(arm);
+            Self::Lent(lending) => {
+                lending.exclude_exactly_bad(arm);
                 Vec::new()
             }
             Self::Paper | Self::PerQuestion(_) | Self::FalseDiscovery(_) | Self::Nothing => {
@@ -83,21 +83,29 @@ impl Certifier {
 
     /// An arm takes no more pulls.
     pub(crate) fn leave(&mut self, arm: ArmId) {
-        if let Self::Lent(lent) = self {
-            lent.leave(arm);
+        if let Self::Lent(lending) = self {
+            lending.leave(arm);
         }
     }
 
-    pub(crate) const fn lent(&self) -> Option<&Lent> {
+    /// There are more arms; only where shares of δ are lent, answers share a question, or nothing is
+    /// certified.
+    pub(crate) fn add_arms(&mut self, count: usize) {
+        if let Self::Lent(lending) = self {
+            lending.add_arms(count);
+        }
+    }
+
+    pub(crate) const fn lending(&self) -> Option<&Lending> {
         match self {
-            Self::Lent(lent) => Some(lent),
+            Self::Lent(lending) => Some(lending),
             _ => None,
         }
     }
 
-    pub(crate) const fn lent_mut(&mut self) -> Option<&mut Lent> {
+    pub(crate) const fn lending_mut(&mut self) -> Option<&mut Lending> {
         match self {
-            Self::Lent(lent) => Some(lent),
+            Self::Lent(lending) => Some(lending),
             _ => None,
         }
     }
@@ -108,7 +116,7 @@ impl Certifier {
             Self::Paper => 0.0,
             Self::FamilyWise(family) => family.level(arm),
             Self::PerQuestion(union) => union.level(),
-            Self::Lent(lent) => lent.level(arm),
+            Self::Lent(lending) => lending.level(arm),
             Self::FalseDiscovery(discovery) => discovery.level(),
             Self::Nothing => f64::INFINITY,
         }

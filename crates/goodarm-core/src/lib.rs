@@ -88,6 +88,7 @@ pub use crate::call::{Call, Loan, Role, Source, Target, Ticket};
 pub use crate::claim::Claim;
 pub use crate::cost::Cost;
 pub use crate::event::{Event, EventError};
+pub use crate::guarantee::lending::Lending;
 pub use crate::outcome::{BlockingFailure, CountedFailure, Failure, Outcome, VoidFailure};
 pub use crate::outlook::Remainder;
 pub use crate::policy::{Choice, Policy};

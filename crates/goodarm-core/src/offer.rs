@@ -2,13 +2,14 @@
 //! lost, to arms that are not certified in the end. No certificate depends on it.
 
 use crate::books::Books;
+use crate::guarantee::lending::Lending;
 use crate::num::real_size;
 use crate::units::Share;
 
 /// A share for the next arm; nothing where δ is not lent.
 pub(crate) fn offered_share(books: &Books) -> Share {
-    let Some(pool) = books.pool() else { return Share::NONE };
-    Share::of(pool.fraction() / (FIRST_SHARE + losses_ahead(books)))
+    let Some(lending) = books.lending() else { return Share::NONE };
+    Share::of(lending.pool().fraction() / (FIRST_SHARE + losses_ahead(books, lending)))
 }
 
 /// What an arm needs that takes the share it is offered.
@@ -18,13 +19,13 @@ pub(crate) fn offered_level(books: &Books) -> f64 {
 
 /// Shares lost for each unit of money so far, and as many more as there is money: before there is
 /// experience, half of five shares for what five of 0.15 Q equal parts of the budget buy.
-fn losses_ahead(books: &Books) -> f64 {
+fn losses_ahead(books: &Books, lending: &Lending) -> f64 {
     let ledger = books.ledger();
     let (budget, spent) = (ledger.budget().units(), ledger.settled().units());
-    let out = real_size(books.shares_out_count());
+    let out = real_size(lending.out_count());
     // Siblings of what was certified lose theirs; arms without siblings keep them to the end.
     let gone = match books.problem().questions() {
-        Some(_) => real_size(books.shares_lost_count()),
+        Some(_) => real_size(lending.lost_count()),
         None => 0.0,
     };
     let lost = PRIOR_LOANS * PRIOR_LOSS_RATE + LOSS_RATE_OF_SHARES_OUT * out + gone;

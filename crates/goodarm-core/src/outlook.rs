@@ -76,23 +76,24 @@ impl Prospect {
         let gap = (gap + optimism * sd)
             .min(0.98 * room)
             .max((OPTIMISTIC_GAP_MIN * declared.width()).min(0.5 * room));
-        let (growth, per_first, per_second) = match (books.process(attribute), declared.scores()) {
-            (Process::SubGaussian(_), ScoreModel::SubGaussian { sigma, .. }) => {
-                let growth = gap * gap / (2.0 * sigma * sigma);
-                (growth, gap / (sigma * sigma), -growth)
-            }
-            (Process::Binary(_), _) => {
-                let threshold = declared.threshold();
-                let gain = libm::log1p(gap / threshold);
-                let loss = libm::log1p(-gap / (1.0 - threshold));
-                ((threshold + gap) * gain + (1.0 - threshold - gap) * loss, gain, loss)
-            }
-            (Process::Bounded(bounded), _) => {
-                let stake = bounded.best_stake(gap, variance);
-                (bounded.growth(stake, gap, variance).max(GROWTH_MIN), stake, 0.0)
-            }
-            _ => (1.0, 0.0, 0.0),
-        };
+        let (growth, per_first, per_second) =
+            match (books.pairs.process(attribute), declared.scores()) {
+                (Process::SubGaussian(_), ScoreModel::SubGaussian { sigma, .. }) => {
+                    let growth = gap * gap / (2.0 * sigma * sigma);
+                    (growth, gap / (sigma * sigma), -growth)
+                }
+                (Process::Binary(_), _) => {
+                    let threshold = declared.threshold();
+                    let gain = libm::log1p(gap / threshold);
+                    let loss = libm::log1p(-gap / (1.0 - threshold));
+                    ((threshold + gap) * gain + (1.0 - threshold - gap) * loss, gain, loss)
+                }
+                (Process::Bounded(bounded), _) => {
+                    let stake = bounded.best_stake(gap, variance);
+                    (bounded.growth(stake, gap, variance).max(GROWTH_MIN), stake, 0.0)
+                }
+                _ => (1.0, 0.0, 0.0),
+            };
         let revision_max = REVISION_FACTOR * knowledge;
         Self { pass_probability, revision_max, gap, growth, per_first, per_second }
     }
@@ -115,7 +116,7 @@ impl Prospect {
         attribute: AttributeId,
         need: f64,
     ) -> Outlook {
-        let remaining = match books.process(attribute) {
+        let remaining = match books.pairs.process(attribute) {
             Process::Exact => 1.0,
             Process::Paper(paper) => paper.remaining(0, 0.0, self.gap),
             _ => need / self.growth,
@@ -140,8 +141,8 @@ impl Prospect {
 
     /// Calls until the evidence is that, if the gap is as assumed.
     fn remaining(&self, books: &Books, (arm, attribute): (ArmId, AttributeId), need: f64) -> f64 {
-        let process = books.process(attribute);
-        let evidence = &books.pair(arm, attribute).evidence;
+        let process = books.pairs.process(attribute);
+        let evidence = &books.pairs.get(arm, attribute).evidence;
         let count = evidence.count_since();
         let so_far = match process {
             Process::Exact => return 1.0,
@@ -160,7 +161,7 @@ impl Prospect {
                 self.per_first * successes + self.per_second * (real(count) - successes)
             }
             Process::Bounded(bounded) => {
-                let wealths = books.wealths(arm, attribute);
+                let wealths = books.pairs.wealths(arm, attribute);
                 bounded
                     .wealth_near(wealths.expect("a bounded attribute has gamblers"), self.per_first)
             }
@@ -263,15 +264,15 @@ pub(crate) struct ExpectedBills<'a> {
 impl<'a> ExpectedBills<'a> {
     #[inline]
     pub(crate) fn of(books: &'a Books, arm: ArmId) -> Self {
-        Self { books, arm, common_part: books.bills.common_part(books.pairs_of(arm)) }
+        Self { books, arm, common_part: books.learning.bills.common_part(books.pairs.of(arm)) }
     }
 
     /// Of one attribute: its mean, until bills say otherwise.
     #[inline]
     pub(crate) fn get(&self, attribute: AttributeId) -> f64 {
         let expected = self.common_part.and_then(|common_part| {
-            let pair = self.books.pair(self.arm, attribute);
-            self.books.bills.expected(attribute, pair, common_part)
+            let pair = self.books.pairs.get(self.arm, attribute);
+            self.books.learning.bills.expected(attribute, pair, common_part)
         });
         expected.unwrap_or_else(|| self.books.lane_of(attribute).mean_bill())
     }

@@ -72,8 +72,7 @@ pub trait Policy {
     /// A policy that does not think of it lends every arm an equal share at its first call.
     fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
         let _ = choice;
-        let share = books.equal_share();
-        (share > Share::NONE).then_some(share)
+        books.lending()?.equal_share()
     }
 
     /// Told of everything that happens, in order, after it has happened.

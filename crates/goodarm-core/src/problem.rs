@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use thiserror::Error;
 
-use crate::call::{Role, Target};
+use crate::call::{Role, Source, Target};
 use crate::cost::{Cost, CostError};
 use crate::problem::design::{Calls, Design, DesignError, Generator, Questions};
 use crate::units::{ArmId, AttributeId, ErrorRate, GeneratorId, Label, QuestionId, ServiceId};
@@ -510,6 +510,22 @@ impl Problem {
         }
     }
 
+    pub(crate) fn has_pair(&self, arm: ArmId, attribute: AttributeId) -> bool {
+        arm.index() < self.arm_count && attribute.index() < self.attributes.len()
+    }
+
+    /// The stream that a call belongs to: calls that score several pairs have one stream.
+    pub(crate) fn stream_of(&self, target: Target) -> Target {
+        match target {
+            Target::Arm(arm, attribute) if self.are_votes(attribute) => {
+                let questions = self.questions.as_ref().expect("votes are about questions");
+                Target::Question(questions.of(arm), Source::Votes(attribute))
+            }
+            Target::Arm(arm, attribute) => Target::Arm(arm, self.lead(attribute)),
+            Target::Question(..) => target,
+        }
+    }
+
     /// The service whose calls score an attribute.
     #[inline]
     pub fn service_of(&self, attribute: AttributeId) -> ServiceId {
@@ -549,7 +565,7 @@ impl Problem {
         }
     }
 
-    /// Whether the attribute's calls are votes on the answers of a question.
+    /// Whether there is such an attribute and its calls are votes on the answers of a question.
     pub fn are_votes(&self, attribute: AttributeId) -> bool {
         self.calls.are_votes(attribute)
     }

@@ -184,7 +184,7 @@ impl Session {
     }
 
     fn ask_within(&mut self, in_flight_share: f64, other: Option<Other>) -> Result<Ask, AskError> {
-        let chosen = match self.books.streams.owed() {
+        let chosen = match self.books.streams.next_retry() {
             Some(target) => Ok(Choice { target, branch: "retry" }),
             None => self.choose(),
         };
@@ -193,7 +193,7 @@ impl Session {
             self.deliver();
             return Ok(Ask::Call(call));
         }
-        if let Some(retry) = self.books.dispatch_owed() {
+        if let Some(retry) = self.books.dispatch_retry() {
             self.deliver();
             return Ok(Ask::Call(Call { branch: "retry", ..retry }));
         }
@@ -251,7 +251,7 @@ impl Session {
             Role::Verifier(attribute) => about(Source::Votes(attribute))?,
             Role::Generator(generator) => about(Source::Generator(generator))?,
         };
-        if expected.is_some_and(|expected| expected != books.stream_of(target)) {
+        if expected.is_some_and(|expected| expected != problem.stream_of(target)) {
             return None;
         }
         let call = self.books.dispatch_stream(target).ok()?;
@@ -275,7 +275,7 @@ impl Session {
     /// policy may leave them for last. To be said before the first call, and again before a replay. A
     /// service that is not there is passed over.
     pub fn set_slow(&mut self, service: ServiceId, in_flight_max: u32) {
-        self.books.lanes.limit(service, in_flight_max);
+        self.books.funds.limit(service, in_flight_max);
         self.begin_again();
     }
 
@@ -366,7 +366,7 @@ impl Session {
                 StopReason::AllDecided
             });
         }
-        if !self.books.lanes.is_anything_affordable() {
+        if !self.books.funds.is_anything_affordable() {
             return Err(StopReason::BudgetSpent);
         }
         if self.options.stop_when_hopeless && self.chance.is_gone {
@@ -395,7 +395,7 @@ impl Session {
     /// With calls in flight, whether one more would take up too large a share of the money.
     fn must_wait(&self, target: Target, in_flight_share: f64) -> bool {
         let lane = self.books.lane(self.books.problem().service(target));
-        let (count, bill) = self.books.lanes.fast_in_flight();
+        let (count, bill) = self.books.funds.fast_in_flight();
         if count == 0 || lane.is_slow() {
             return false;
         }

@@ -109,8 +109,7 @@ impl Policy for PythonPolicy {
 
     fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
         if !self.has_lend {
-            let share = books.equal_share();
-            return (share > Share::NONE).then_some(share);
+            return books.lending()?.equal_share();
         }
         let Target::Arm(arm, attribute) = choice.target else { return None };
         let fraction = self.shown(books, |py| {

@@ -14,7 +14,7 @@ SOURCES = {
     "SpecError": "goodarm-core/src/problem.rs",
     "CostError": "goodarm-core/src/cost.rs",
     "PolicyError": "goodarm-core/src/policy.rs",
-    "TellError": "goodarm-core/src/books/calls.rs",
+    "TellError": "goodarm-core/src/books/settle.rs",
     "LendError": "goodarm-core/src/books/lending.rs",
     "AddArmsError": "goodarm-core/src/books/lending.rs",
     "ReplayError": "goodarm-core/src/session.rs",

@@ -313,13 +313,13 @@ impl Auditor {
                 money(ledger.budget(), unit)
             ),
         );
-        if let Some(pool) = books.pool() {
-            let (count, left) = (self.loan_count, pool.fraction());
+        if let Some(lending) = books.lending() {
+            let (count, left) = (self.loan_count, lending.pool().fraction());
             report.checked(
                 before,
                 format!(
                     "every share of delta was there when it was lent, and only calls since then count: {count} lent, {} out, {left:.3} of delta left",
-                    books.shares_out_count()
+                    lending.out_count()
                 ),
             );
         }

@@ -277,9 +277,10 @@ impl Overview {
             calls_per_second: None,
             pace: Pace::new(terms, account),
             money: MoneyView::new(terms, books, account),
-            shares: books
-                .pool()
-                .map(|pool| Shares { out: books.shares_out_count(), left: pool.fraction() }),
+            shares: books.lending().map(|lending| Shares {
+                out: lending.out_count(),
+                left: lending.pool().fraction(),
+            }),
             uniform: None,
             remaining: None,
             implied: None,

@@ -3,65 +3,69 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::books::AttributeState;
+use crate::books::arms::Floors;
 use crate::evidence::bounded::Wealths;
-use crate::evidence::{Evidence, Pair, Process};
-use crate::prior::Sample;
-use crate::problem::{Guarantee, Problem};
+use crate::evidence::weights::{Weights, WeightsId};
+use crate::evidence::{Evidence, Method, Pair, Process};
+use crate::prior::{Belief, Prior, Sample};
+use crate::problem::{Attribute, Guarantee, Problem};
 use crate::tally::Tally;
 use crate::units::{ArmId, AttributeId};
 
+/// All pairs, and how scores become their evidence.
 #[derive(Clone, Debug)]
-pub(super) struct Pairs {
+pub(crate) struct Pairs {
     list: Vec<Pair>,
+    attributes: Vec<AttributeState>,
     /// For the pairs of bounded attributes only, `bounded_count` for each arm.
     wealths: Vec<Wealths>,
-    /// Which of an arm's gamblers belong to the attribute.
-    wealth_slots: Vec<Option<usize>>,
     bounded_count: usize,
+    guarantee: Guarantee,
+}
+
+#[derive(Clone, Debug)]
+struct AttributeState {
+    declared: Attribute,
+    process: Process,
+    weights: Weights,
+    /// The index of its gamblers among those of an arm, if its scores are bounded.
+    wealth_slot: Option<usize>,
 }
 
 impl Pairs {
-    pub(super) fn new(problem: &Problem, attributes: &[AttributeState]) -> Self {
+    pub(super) fn new(problem: &Problem) -> Self {
         let mut bounded_count = 0;
-        let mut wealth_slots = Vec::with_capacity(attributes.len());
-        for attribute in attributes {
-            let bounded = matches!(attribute.process, Process::Bounded(_));
-            wealth_slots.push(bounded.then_some(bounded_count));
-            bounded_count += usize::from(bounded);
-        }
-        let mut pairs = Self {
-            // Millions of pairs: take just the room they need.
-            list: Vec::with_capacity(problem.pair_count()),
-            wealths: vec![Wealths::START; problem.arm_count() * bounded_count],
-            wealth_slots,
-            bounded_count,
+        let state = |attribute| {
+            let declared = problem.attribute(attribute).clone();
+            let process = Process::new(problem, attribute);
+            let weights = Weights::new(&process, Prior::start(&declared));
+            let is_bounded = matches!(process, Process::Bounded(_));
+            let wealth_slot = is_bounded.then_some(bounded_count);
+            bounded_count += usize::from(is_bounded);
+            AttributeState { declared, process, weights, wealth_slot }
         };
-        for _ in problem.arms() {
-            pairs.push_pairs(attributes, problem.guarantee());
-        }
+        let attributes = problem.attributes().map(state).collect();
+        let mut pairs = Self {
+            // Millions of pairs: reserve exactly.
+            list: Vec::with_capacity(problem.pair_count()),
+            attributes,
+            wealths: vec![Wealths::START; problem.arm_count() * bounded_count],
+            bounded_count,
+            guarantee: problem.guarantee(),
+        };
+        pairs.add_arms(problem.arm_count());
         pairs
     }
 
-    /// More arms.
-    pub(super) fn add_arms(
-        &mut self,
-        count: usize,
-        attributes: &[AttributeState],
-        guarantee: Guarantee,
-    ) {
+    pub(super) fn add_arms(&mut self, count: usize) {
         for _ in 0..count {
-            self.push_pairs(attributes, guarantee);
+            self.list.extend(self.attributes.iter().map(|attribute| Pair {
+                tally: Tally::START,
+                evidence: Evidence::start(&attribute.process, self.guarantee),
+            }));
         }
-        let arm_count = self.list.len() / attributes.len();
+        let arm_count = self.list.len() / self.attributes.len();
         self.wealths.resize(arm_count * self.bounded_count, Wealths::START);
-    }
-
-    fn push_pairs(&mut self, attributes: &[AttributeState], guarantee: Guarantee) {
-        self.list.extend(attributes.iter().map(|attribute| Pair {
-            tally: Tally::START,
-            evidence: Evidence::start(&attribute.process, guarantee),
-        }));
     }
 
     /// All pairs, arm by arm.
@@ -70,13 +74,13 @@ impl Pairs {
     }
 
     /// The pairs of an arm.
-    pub(super) fn of(&self, arm: ArmId) -> &[Pair] {
-        let count = self.wealth_slots.len();
+    pub(crate) fn of(&self, arm: ArmId) -> &[Pair] {
+        let count = self.attributes.len();
         &self.list[arm.index() * count..(arm.index() + 1) * count]
     }
 
     #[inline]
-    pub(super) fn get(&self, arm: ArmId, attribute: AttributeId) -> &Pair {
+    pub(crate) fn get(&self, arm: ArmId, attribute: AttributeId) -> &Pair {
         &self.list[self.index(arm, attribute)]
     }
 
@@ -85,33 +89,171 @@ impl Pairs {
         &mut self.list[index]
     }
 
-    /// Like an index out of range, an arm or attribute that is not there panics.
+    /// Panics on an unknown arm or attribute, as an index out of range does.
     #[inline]
     fn index(&self, arm: ArmId, attribute: AttributeId) -> usize {
-        let count = self.wealth_slots.len();
+        let count = self.attributes.len();
         assert!(attribute.index() < count, "there is no attribute {attribute}");
         arm.index() * count + attribute.index()
     }
 
     /// The gamblers of a pair, if its scores are bounded.
-    pub(super) fn wealths(&self, arm: ArmId, attribute: AttributeId) -> Option<&Wealths> {
-        let slot = self.wealth_slots[attribute.index()]?;
+    pub(crate) fn wealths(&self, arm: ArmId, attribute: AttributeId) -> Option<&Wealths> {
+        let slot = self.attributes[attribute.index()].wealth_slot?;
         Some(&self.wealths[arm.index() * self.bounded_count + slot])
     }
 
     /// A pair, and its gamblers.
-    pub(super) fn with_wealths(
+    fn with_wealths(
         &mut self,
         arm: ArmId,
         attribute: AttributeId,
     ) -> (&mut Pair, Option<&mut Wealths>) {
         let index = self.index(arm, attribute);
-        let slot = self.wealth_slots[attribute.index()];
+        let slot = self.attributes[attribute.index()].wealth_slot;
         let wealths = slot.map(|slot| &mut self.wealths[arm.index() * self.bounded_count + slot]);
         (&mut self.list[index], wealths)
     }
 
-    /// What a pair has shown, by this tally.
+    pub(crate) fn process(&self, attribute: AttributeId) -> &Process {
+        &self.attributes[attribute.index()].process
+    }
+
+    /// The value that evidence of an attribute is measured from: ξ where it is the paper's L.
+    #[inline]
+    pub(crate) fn base(&self, attribute: AttributeId) -> f64 {
+        match &self.attributes[attribute.index()] {
+            AttributeState { process: Process::Paper(_), declared, .. } => declared.threshold(),
+            _ => 0.0,
+        }
+    }
+
+    /// How far the evidence of a pair is above its base, as last computed.
+    pub(super) fn margin(&self, arm: ArmId, attribute: AttributeId) -> f64 {
+        self.get(arm, attribute).evidence.held - self.base(attribute)
+    }
+
+    fn method(&self, attribute: AttributeId) -> Method<'_> {
+        method(&self.attributes[attribute.index()], self.guarantee)
+    }
+
+    /// The evidence of a pair: its running maximum, or for false discovery its present value.
+    pub(super) fn evidence(&self, arm: ArmId, attribute: AttributeId) -> f64 {
+        let evidence = &self.get(arm, attribute).evidence;
+        let method = self.method(attribute);
+        if !method.keeps_maximum {
+            return evidence.held;
+        }
+        evidence.held.max(evidence.present(method, self.wealths(arm, attribute)))
+    }
+
+    /// Counts a call that is dispatched. Weights are frozen if the evidence begins with it.
+    pub(super) fn enter(&mut self, arm: ArmId, attribute: AttributeId, prior: &Prior) {
+        let evidence = &self.get(arm, attribute).evidence;
+        if evidence.begins_at != Evidence::NEVER && evidence.weights == WeightsId::UNSET {
+            self.get_mut(arm, attribute).evidence.weights = self.freeze_weights(attribute, prior);
+        }
+        let is_exact = self.attributes[attribute.index()].declared.is_exact();
+        let pair = self.get_mut(arm, attribute);
+        pair.tally.dispatched_count += 1;
+        pair.evidence.closed |= is_exact;
+    }
+
+    /// The weights for a pair whose evidence is about to begin.
+    pub(super) fn freeze_weights(&mut self, attribute: AttributeId, prior: &Prior) -> WeightsId {
+        let AttributeState { weights, process, .. } = &mut self.attributes[attribute.index()];
+        weights.freeze(process, *prior)
+    }
+
+    /// Counts a score in the tally of its pair.
+    #[inline]
+    pub(super) fn tally(&mut self, arm: ArmId, attribute: AttributeId, score: f64) {
+        let (pair, wealths) = self.with_wealths(arm, attribute);
+        pair.tally.returned_count += 1;
+        pair.tally.sum += score;
+        if let Some(wealths) = wealths {
+            wealths.sum_of_squares += score * score;
+        }
+    }
+
+    /// Takes the next score of a stream into a pair's evidence; true if that is now enough against the
+    /// arm. Only the caller knows whether an exact verifier failed the arm or failed itself.
+    pub(super) fn absorb(
+        &mut self,
+        (arm, attribute): (ArmId, AttributeId),
+        floors: Floors,
+        score: f64,
+    ) -> bool {
+        let index = self.index(arm, attribute);
+        let state = &self.attributes[attribute.index()];
+        let slot = state.wealth_slot;
+        let wealths = slot.map(|slot| &mut self.wealths[arm.index() * self.bounded_count + slot]);
+        let method = Method {
+            floor: floors.of_evidence,
+            floor_against: floors.against,
+            ..method(state, self.guarantee)
+        };
+        let evidence = &mut self.list[index].evidence;
+        evidence.absorb(method, wealths, score);
+        evidence.against > floors.against && !state.declared.is_exact()
+    }
+
+    /// The next call of the stream does not score this pair.
+    pub(super) fn skip(&mut self, arm: ArmId, attribute: AttributeId) {
+        let (pair, wealths) = self.with_wealths(arm, attribute);
+        pair.evidence.skip(wealths);
+    }
+
+    /// Takes a call that never began out of the stream; it is not in the evidence yet.
+    pub(super) fn forget(&mut self, arm: ArmId, attribute: AttributeId, order: u64) {
+        let (pair, wealths) = self.with_wealths(arm, attribute);
+        pair.evidence.forget(order, wealths);
+    }
+
+    /// A pair's evidence if it absorbed these scores as well; a score is `None` if no number is low
+    /// enough to count for it.
+    pub(super) fn present_after(
+        &self,
+        (arm, attribute): (ArmId, AttributeId),
+        scores: impl Iterator<Item = Option<f64>>,
+    ) -> f64 {
+        let method = Method { keeps_maximum: false, ..self.method(attribute) };
+        let mut evidence = self.get(arm, attribute).evidence;
+        let mut wealths = self.wealths(arm, attribute).copied();
+        for score in scores {
+            let Some(score) = score else { return f64::NEG_INFINITY };
+            evidence.absorb(method, wealths.as_mut(), score);
+        }
+        evidence.present(method, wealths.as_ref())
+    }
+
+    /// The evidence of a pair begins with the next call, after `stream_len` calls that prove nothing.
+    /// Returns the logs of the weights of its bets.
+    pub(super) fn begin_evidence(
+        &mut self,
+        (arm, attribute): (ArmId, AttributeId),
+        belief: Belief,
+        stream_len: u64,
+    ) -> &[f64] {
+        let index = self.index(arm, attribute);
+        let state = &mut self.attributes[attribute.index()];
+        let slot = state.wealth_slot;
+        let wealths = slot.map(|slot| &mut self.wealths[arm.index() * self.bounded_count + slot]);
+        let evidence = &mut self.list[index].evidence;
+        let row = state.weights.freeze_for(&state.process, belief.into(), evidence.weights);
+        evidence.weights = row;
+        evidence.begin_after(stream_len, wealths);
+        state.weights.row(row)
+    }
+
+    /// The evidence of a pair ends: no score proves anything until it begins again.
+    pub(super) fn end_evidence(&mut self, arm: ArmId, attribute: AttributeId) {
+        let evidence = &mut self.get_mut(arm, attribute).evidence;
+        evidence.begins_at = Evidence::NEVER;
+        evidence.held = 0.0;
+    }
+
+    /// The scores of a pair, by this tally of it.
     pub(super) fn sample<'a>(
         &self,
         arm: ArmId,
@@ -121,5 +263,16 @@ impl Pairs {
         let wealths = self.wealths(arm, attribute);
         let squared_deviations = wealths.map_or(0.0, |it| it.squared_deviations(tally));
         Sample { tally, squared_deviations }
+    }
+}
+
+fn method(state: &AttributeState, guarantee: Guarantee) -> Method<'_> {
+    Method {
+        process: &state.process,
+        weights: &state.weights,
+        threshold: state.declared.threshold(),
+        floor: f64::NEG_INFINITY,
+        floor_against: f64::NEG_INFINITY,
+        keeps_maximum: guarantee != Guarantee::FalseDiscovery,
     }
 }

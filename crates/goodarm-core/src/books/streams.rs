@@ -1,5 +1,5 @@
 //! Calls that are not in their pairs' evidence yet: in flight, back before an earlier one of their
-//! stream, or void and owed again. It keeps the order of each stream.
+//! stream, or void and to be retried. It keeps the order of each stream.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -12,19 +12,19 @@ use crate::units::ServiceId;
 /// The streams of all pairs and questions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Streams {
-    pub(super) out: Outstanding<InFlight>,
+    pub(super) in_flight: Outstanding<InFlight>,
     /// Scores that are back but wait for an earlier call of their stream.
-    pub(super) early: BTreeMap<Place, Outcome>,
-    owed: VecDeque<Owed>,
-    /// How many of them each stream has; never 0.
-    owed_counts: BTreeMap<Target, u64>,
+    early: BTreeMap<StreamPosition, Outcome>,
+    retries: VecDeque<Retry>,
+    /// The number of retries of each stream; never 0.
+    retry_counts: BTreeMap<Target, u64>,
     ticket_next: u64,
 }
 
-/// A call in flight: its place in its stream, and what is reserved for it.
+/// A call in flight: its position in its stream, and the money reserved for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlight {
-    pub(super) place: Place,
+    pub(super) position: StreamPosition,
     pub(super) service: ServiceId,
     pub(super) ceiling: Cost,
     pub(super) attempt: u32,
@@ -34,14 +34,14 @@ pub(super) struct InFlight {
 /// attribute with calls of its own are one stream, which feeds all pairs that these calls score; so
 /// are all votes of one kind on a question. Fresh answers have no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct StreamPosition {
     pub(super) target: Target,
     pub(super) order: u64,
 }
 
 /// A void call that must be made again.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Owed {
+pub(super) struct Retry {
     pub(super) target: Target,
     pub(super) ceiling: Cost,
     pub(super) attempt: u32,
@@ -57,75 +57,81 @@ impl Streams {
     pub(super) fn issue(&mut self, call: InFlight) -> Ticket {
         let ticket = self.ticket_next();
         self.ticket_next += 1;
-        self.out.push(ticket, call);
+        self.in_flight.push(ticket, call);
         ticket
     }
 
-    /// Owes a void call again.
-    pub(super) fn owe(&mut self, call: &InFlight) {
-        let (target, ceiling) = (call.place.target, call.ceiling);
+    /// Keeps scores that are back before an earlier call of their stream.
+    pub(super) fn keep_early(&mut self, position: StreamPosition, scores: Outcome) {
+        self.early.insert(position, scores);
+    }
+
+    pub(super) fn early(&self, position: StreamPosition) -> Option<&Outcome> {
+        self.early.get(&position)
+    }
+
+    pub(super) fn take_early(&mut self, position: StreamPosition) -> Option<Outcome> {
+        if self.early.is_empty() { None } else { self.early.remove(&position) }
+    }
+
+    /// Adds a retry of a void call.
+    pub(super) fn retry(&mut self, call: &InFlight) {
+        let (target, ceiling) = (call.position.target, call.ceiling);
         let attempt = call.attempt.saturating_add(1);
-        self.owed.push_back(Owed { target, ceiling, attempt });
-        *self.owed_counts.entry(target).or_insert(0) += 1;
+        self.retries.push_back(Retry { target, ceiling, attempt });
+        *self.retry_counts.entry(target).or_insert(0) += 1;
     }
 
-    /// The oldest retry that is owed.
-    pub(crate) fn owed(&self) -> Option<Target> {
-        self.owed.front().map(|owed| owed.target)
+    /// The target of the oldest retry.
+    pub(crate) fn next_retry(&self) -> Option<Target> {
+        self.retries.front().map(|retry| retry.target)
     }
 
-    /// Takes the oldest retry from the queue. It counts as owed until [`Self::repay`].
-    pub(super) fn next_owed(&mut self) -> Option<Owed> {
-        self.owed.pop_front()
-    }
-
-    /// A retry of this is made.
-    pub(super) fn repay(&mut self, target: Target) {
-        if let Some(count) = self.owed_counts.get_mut(&target) {
-            *count -= 1;
-            if *count == 0 {
-                self.owed_counts.remove(&target);
-            }
+    /// Takes the oldest retry.
+    pub(super) fn pop_retry(&mut self) -> Option<Retry> {
+        let retry = self.retries.pop_front()?;
+        let count = self.retry_counts.get_mut(&retry.target).expect("each retry is counted");
+        *count -= 1;
+        if *count == 0 {
+            self.retry_counts.remove(&retry.target);
         }
+        Some(retry)
     }
 
-    /// Whether a retry of this is owed.
-    pub(crate) fn owes(&self, target: Target) -> bool {
-        self.owed_counts.contains_key(&target)
+    /// The number of retries that wait to be made.
+    pub(crate) fn retry_count(&self, target: Target) -> u64 {
+        self.retry_counts.get(&target).copied().unwrap_or(0)
     }
 
-    /// How many retries of this are owed.
-    pub(super) fn owed_count(&self, target: Target) -> u64 {
-        self.owed_counts.get(&target).copied().unwrap_or(0)
-    }
-
-    /// Drops retries, and gives what was reserved for them.
-    pub(super) fn drop_owed(&mut self, is_dropped: impl Fn(Target) -> bool) -> Cost {
-        if self.owed.is_empty() {
+    /// Drops retries, and returns the money that was reserved for them.
+    pub(super) fn drop_retries(&mut self, is_dropped: impl Fn(Target) -> bool) -> Cost {
+        if self.retries.is_empty() {
             return Cost::ZERO;
         }
-        self.owed_counts.retain(|&target, _| !is_dropped(target));
+        self.retry_counts.retain(|&target, _| !is_dropped(target));
         let mut reserved = Cost::ZERO;
-        self.owed.retain(|owed| {
-            let dropped = is_dropped(owed.target);
+        self.retries.retain(|retry| {
+            let dropped = is_dropped(retry.target);
             if dropped {
-                reserved = reserved + owed.ceiling;
+                reserved = reserved + retry.ceiling;
             }
             !dropped
         });
         reserved
     }
 
-    /// Gives all later calls of a stream the place before theirs.
-    pub(super) fn move_up_after(&mut self, place: Place) {
-        let is_later = |other: &Place| other.target == place.target && other.order > place.order;
-        for call in self.out.calls_mut().filter(|call| is_later(&call.place)) {
-            call.place.order -= 1;
+    /// Moves all later calls of a stream up by one position.
+    pub(super) fn move_up_after(&mut self, position: StreamPosition) {
+        let is_later = |other: &StreamPosition| {
+            other.target == position.target && other.order > position.order
+        };
+        for call in self.in_flight.calls_mut().filter(|call| is_later(&call.position)) {
+            call.position.order -= 1;
         }
-        let mut later = self.early.split_off(&place);
+        let mut later = self.early.split_off(&position);
         while let Some(entry) = later.first_entry().filter(|entry| is_later(entry.key())) {
             let (moved, scores) = entry.remove_entry();
-            self.early.insert(Place { order: moved.order - 1, ..moved }, scores);
+            self.early.insert(StreamPosition { order: moved.order - 1, ..moved }, scores);
         }
         self.early.append(&mut later);
     }

@@ -47,7 +47,7 @@ pub(crate) trait Rule {
     /// What to lend the arm of a choice; see [`Policy::lend`].
     fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
         let _ = choice;
-        Some(books.equal_share()).filter(|share| *share > Share::NONE)
+        books.lending()?.equal_share()
     }
 
     /// Whether something has changed that concerns all arms.

@@ -189,8 +189,8 @@ impl RemainingCost {
         self.stages.clear();
         let problem = books.problem();
         let bills = ExpectedBills::of(books, arm);
-        for (attribute, pair) in problem.attributes().zip(books.pairs_of(arm)) {
-            let base = books.base(attribute);
+        for (attribute, pair) in problem.attributes().zip(books.pairs.of(arm)) {
+            let base = books.pairs.base(attribute);
             if pair.evidence.held >= books.level_above_base(arm) + base {
                 continue;
             }
@@ -223,7 +223,7 @@ impl RemainingCost {
         let mut stages: Vec<Stage> = Vec::new();
         for attribute in problem.attributes() {
             let prospect = Prospect::of_nobody(books, attribute);
-            let need = self.offered_level_of(books) + books.base(attribute) + MARGIN;
+            let need = self.offered_level_of(books) + books.pairs.base(attribute) + MARGIN;
             let outlook = prospect.outlook_of_nobody(books, attribute, need);
             let lead = problem.lead(attribute);
             let lane = books.lane_of(lead);

@@ -241,7 +241,7 @@ impl Calls {
     }
 
     pub(super) fn are_votes(&self, attribute: AttributeId) -> bool {
-        matches!(self.scored_by[attribute.index()], ScoredBy::Votes { .. })
+        matches!(self.scored_by.get(attribute.index()), Some(ScoredBy::Votes { .. }))
     }
 
     pub(super) fn propose(&self, attribute: AttributeId) -> bool {

@@ -9,7 +9,7 @@ use crate::evidence::bounded::{Bounded, Wealths};
 use crate::evidence::grid::BETS;
 use crate::evidence::half_normal::HalfNormal;
 use crate::evidence::weights::{Weights, WeightsId};
-use crate::evidence::{Evidence, Process, Rule};
+use crate::evidence::{Evidence, Method, Process};
 use crate::num::{Sum, real};
 use crate::prior::Prior;
 use crate::problem::{
@@ -81,7 +81,7 @@ impl Stream {
 
     /// Takes one more score; gives (evidence at present, strongest evidence against).
     fn absorb(&mut self, score: f64) -> (f64, f64) {
-        let rule = Rule {
+        let method = Method {
             process: &self.process,
             weights: &self.weights,
             threshold: self.threshold,
@@ -89,7 +89,7 @@ impl Stream {
             floor_against: f64::NEG_INFINITY,
             keeps_maximum: false,
         };
-        self.evidence.absorb(rule, Some(&mut self.wealths), score);
+        self.evidence.absorb(method, Some(&mut self.wealths), score);
         assert!(!self.against_at_present().is_nan(), "ξ = {}", self.threshold);
         let found = (self.evidence.held, self.evidence.against);
         assert!(found.0.is_finite() && found.1.is_finite(), "ξ = {}: {found:?}", self.threshold);

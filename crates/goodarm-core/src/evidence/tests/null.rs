@@ -237,7 +237,7 @@ fn a_pair_keeps_the_weights_of_its_first_dispatch() {
     let mut call = |arm: u32, score: f64| {
         let call = books.dispatch(Target::Arm(ArmId(arm), AttributeId(0))).unwrap();
         books.settle(call.ticket, &Outcome::Score(score), Cost::ZERO).unwrap();
-        books.pair(ArmId(arm), AttributeId(0)).evidence.weights
+        books.pairs.get(ArmId(arm), AttributeId(0)).evidence.weights
     };
     assert_eq!(call(0, 1.0), WeightsId(0));
     let begun: Vec<WeightsId> = (1..40)

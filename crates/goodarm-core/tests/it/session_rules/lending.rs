@@ -24,16 +24,21 @@ fn half() -> Share {
     Share::of(0.5)
 }
 
+fn pool_and_loans(books: &Books) -> (Share, usize) {
+    let lending = books.lending().expect("shares of δ are lent");
+    (lending.pool(), lending.out_count())
+}
+
 #[test]
 fn a_share_sets_the_level_and_a_certificate_returns_all_of_it() {
     let mut books = books(3, Guarantee::Lent, BINARY);
     assert_eq!(books.pool(), Some(Share::WHOLE));
     assert!(books.level(ARM, FIRST).is_infinite());
     books.lend(ARM, half()).unwrap();
-    assert_eq!((books.pool(), books.shares_out_count()), (Some(half()), 1));
+    assert_eq!(pool_and_loans(&books), (half(), 1));
     assert!((books.level(ARM, FIRST) - (2.0_f64 / 0.05).ln()).abs() < 1e-12);
     pass(&mut books, 0, FIRST);
-    assert_eq!((books.pool(), books.shares_out_count()), (Some(Share::WHOLE), 0));
+    assert_eq!(pool_and_loans(&books), (Share::WHOLE, 0));
     // It is shown as it was when it was enough.
     assert!((books.level(ARM, FIRST) - (2.0_f64 / 0.05).ln()).abs() < 1e-12);
     books.lend(OTHER, Share::WHOLE).unwrap();
@@ -175,7 +180,7 @@ fn a_void_look_leaves_no_trace() {
         books.fail(look.ticket, void, goodarm_core::Cost::ZERO).unwrap();
         let first = books.evidence(ARM, FIRST);
         assert!(first > 0.0, "{model:?}: the call counts");
-        let retry = books.dispatch_owed().unwrap();
+        let retry = books.dispatch_retry().unwrap();
         answer(&mut books, &retry, 1.0);
         assert!(books.evidence(ARM, FIRST) > first, "{model:?}: the retry counts after it");
         assert_eq!(books.tally(ARM, FIRST).returned_count, 4);

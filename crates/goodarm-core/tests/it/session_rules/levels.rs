@@ -183,7 +183,7 @@ fn an_arm_that_fails_an_exact_verifier_leaves() {
             let left = Err(DispatchError::ArmLeft(ArmId(0)));
             assert_eq!(books.dispatch(Target::Arm(ArmId(0), FIRST)), left);
             assert_eq!(books.dispatch(Target::Arm(ArmId(0), SECOND)), left);
-            assert!(books.dispatch_owed().is_none());
+            assert!(books.dispatch_retry().is_none());
             assert!(books.certified().is_empty());
         }
     }
@@ -200,7 +200,7 @@ fn a_void_exact_call_is_made_again() {
         books.dispatch(Target::Arm(ArmId(0), FIRST)).is_err(),
         "only as the retry that is owed"
     );
-    let retry = books.dispatch_owed().unwrap();
+    let retry = books.dispatch_retry().unwrap();
     assert_eq!((retry.arm(), retry.attribute(), retry.attempt), (ArmId(0), FIRST, 1));
     answer(&mut books, &retry, 1.0);
     assert!(books.is_resolved(ArmId(0), FIRST));

@@ -70,7 +70,7 @@ fn the_money_of_a_void_call_stays_reserved_for_its_retry() {
     books.fail(void.ticket, Failure::Void(VoidFailure::RateLimited), Cost::ZERO).unwrap();
     assert_eq!(books.ledger().reserved(), cost(2.0));
     assert!(!books.is_affordable(FIRST), "no other call gets it");
-    let retry = books.dispatch_owed().unwrap();
+    let retry = books.dispatch_retry().unwrap();
     assert_eq!((retry.ceiling, books.ledger().reserved()), (UNIT, cost(2.0)));
 }
 
@@ -86,7 +86,7 @@ fn the_money_of_a_retry_that_is_not_needed_is_free_again() {
     assert!(!books.is_active(ArmId(0)));
     assert_eq!(books.ledger().reserved(), Cost::ZERO);
     assert!(books.is_affordable(FIRST));
-    assert!(books.dispatch_owed().is_none());
+    assert!(books.dispatch_retry().is_none());
 }
 
 #[test]
@@ -100,12 +100,12 @@ fn a_lost_call_is_paid_and_made_again_only_if_it_says_the_same_again() {
     exact.fail(pull.ticket, lost, UNIT).unwrap();
     assert_eq!((exact.ledger().settled(), exact.ledger().reserved()), (UNIT, UNIT));
     assert!(exact.is_active(ArmId(0)), "nothing is held against the answer");
-    assert!(exact.dispatch_owed().is_some());
+    assert!(exact.dispatch_retry().is_some());
 
     let mut noisy = Books::new(problem(binary(3.0)));
     let pull = send(&mut noisy, 0, FIRST);
     noisy.fail(pull.ticket, lost, UNIT).unwrap();
-    assert!(noisy.dispatch_owed().is_none(), "a second chance would break δ");
+    assert!(noisy.dispatch_retry().is_none(), "a second chance would break δ");
     assert_eq!(noisy.evidence_count(ArmId(0), FIRST), 1, "it counts as the lowest score");
     assert!(noisy.tally(ArmId(0), FIRST).mean().abs() < 1e-12);
 }

@@ -234,7 +234,7 @@ fn siblings_leave_at_a_certificate_and_what_was_kept_for_them_comes_back() {
     assert_ne!(books.status(sibling), ArmStatus::Certified);
     assert!(books.is_active(other));
     assert_eq!(books.ledger().reserved(), Cost::from_units(3), "what is still out");
-    assert!(books.dispatch_owed().is_none());
+    assert!(books.dispatch_retry().is_none());
     // All of the certified answer's share, and of its sibling's what its evidence is worth.
     let pool = books.pool().unwrap().fraction();
     assert!((0.625..0.875).contains(&pool), "{pool}");
@@ -289,7 +289,7 @@ fn no_more_fresh_answers_are_made_than_stated() {
     books.fail(calls[1].ticket, Failure::Counted(CountedFailure::Refused), UNIT).unwrap();
     books.fail(calls[2].ticket, RATE_LIMITED, Cost::ZERO).unwrap();
     assert_eq!(books.dispatch(Target::Question(QUESTION, MAKER)), full);
-    books.dispatch_owed().expect("the retry");
+    books.dispatch_retry().expect("the retry");
     let retry = books.outstanding().next().unwrap();
     assert_eq!(books.answer(retry, Some(Label(3)), UNIT), Ok(Some(ArmId(0))));
     assert_eq!(books.dispatch(Target::Question(QUESTION, MAKER)), full);
@@ -353,7 +353,7 @@ fn a_question_without_an_answer_that_could_be_certified_gives_back_its_retries()
     let pull = books.dispatch(Target::Arm(ArmId(0), SECOND)).unwrap();
     books.tell(pull.ticket, 0.0, UNIT).unwrap();
     assert_eq!(books.ledger().reserved(), Cost::ZERO);
-    assert!(books.dispatch_owed().is_none());
+    assert!(books.dispatch_retry().is_none());
 }
 
 #[test]

@@ -231,7 +231,7 @@ fn exact_attributes_of_one_call_are_asked_once() {
         );
     }
     books.fail(pull.ticket, RATE_LIMITED, UNIT).unwrap();
-    let retry = books.dispatch_owed().unwrap();
+    let retry = books.dispatch_retry().unwrap();
     books.tell_all(retry.ticket, &[Some(1.0), Some(1.0)], UNIT).unwrap();
     assert_eq!(books.certified(), [ARM]);
 }
@@ -274,7 +274,7 @@ fn a_void_call_leaves_every_stream_and_is_made_again_as_the_last() {
     let mut named = books.clone();
     named.apply(&asked(SECOND)).unwrap();
     assert_eq!(named.ledger().reserved(), UNIT, "it is the retry, not a new call");
-    let retry = books.dispatch_owed().unwrap();
+    let retry = books.dispatch_retry().unwrap();
     assert_eq!((retry.ticket, retry.attempt), (next, 1));
     books.tell_all(retry.ticket, &replies[2], UNIT).unwrap();
     for scores in &replies {

@@ -197,10 +197,10 @@ fn a_void_call_leaves_no_trace_and_is_made_again() {
     for attempt in 1..=3 {
         fail(&mut books, &call, VOID, Cost::ZERO);
         assert_eq!(books.evidence_count(ARM, FIRST), 1, "nothing waits for it");
-        call = books.dispatch_owed().unwrap();
+        call = books.dispatch_retry().unwrap();
         assert_eq!((call.arm(), call.attribute(), call.attempt), (ARM, FIRST, attempt));
         assert!(call.ticket > later.ticket, "tickets are never used again");
-        assert!(books.dispatch_owed().is_none(), "one retry for one void call");
+        assert!(books.dispatch_retry().is_none(), "one retry for one void call");
         let tally = books.tally(ARM, FIRST);
         assert_eq!(
             (tally.dispatched_count, tally.returned_count),
@@ -219,7 +219,7 @@ fn a_void_call_without_money_for_a_retry_counts() {
     let mut poor = Books::new(problem(spec));
     let pull = send(&mut poor, 0, FIRST);
     fail(&mut poor, &pull, VOID, UNIT);
-    assert!(poor.dispatch_owed().is_none());
+    assert!(poor.dispatch_retry().is_none());
     assert_eq!(poor.evidence_count(ARM, FIRST), 1, "as the lowest score");
     assert!(poor.tally(ARM, FIRST).sum.abs() < f64::MIN_POSITIVE);
 }
@@ -229,9 +229,9 @@ fn giving_up_a_retry_counts_as_the_lowest_score() {
     let mut books = books(2, Guarantee::Holm, &[ScoreModel::Binary]);
     let pull = send(&mut books, 0, FIRST);
     fail(&mut books, &pull, VOID, Cost::ZERO);
-    let retry = books.dispatch_owed().unwrap();
+    let retry = books.dispatch_retry().unwrap();
     fail(&mut books, &retry, Failure::Counted(CountedFailure::GivenUp), Cost::ZERO);
-    assert!(books.dispatch_owed().is_none());
+    assert!(books.dispatch_retry().is_none());
     let tally = *books.tally(ARM, FIRST);
     assert_eq!((tally.returned_count, books.evidence_count(ARM, FIRST)), (1, 1));
 }

@@ -93,7 +93,7 @@ impl Player {
             0 if self.is_mixed => {
                 let void = Failure::Void(VoidFailure::RateLimited);
                 self.books.fail(ticket, void, Cost::ZERO).expect("it is out");
-                if self.books.dispatch_owed().is_some() {
+                if self.books.dispatch_retry().is_some() {
                     let retry = self.books.outstanding().last().expect("the retry");
                     let label = self.draw(question);
                     self.books.answer(retry, Some(Label(label)), cost).expect("it is out");

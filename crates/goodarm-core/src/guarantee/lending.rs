@@ -15,8 +15,9 @@ use crate::guarantee::Certificate;
 use crate::problem::Problem;
 use crate::units::{ArmId, ErrorRate, Share};
 
+/// The loans of all arms, and the pool.
 #[derive(Clone, Debug)]
-pub(crate) struct Lent {
+pub struct Lending {
     delta: ErrorRate,
     pool: Share,
     loans: Vec<Loan>,
@@ -39,7 +40,7 @@ impl Loan {
     const IDLE: Self = Self { share: Share::NONE, level: f64::INFINITY };
 }
 
-impl Lent {
+impl Lending {
     pub(crate) fn new(problem: &Problem) -> Self {
         Self {
             delta: problem.delta(),
@@ -51,11 +52,13 @@ impl Lent {
         }
     }
 
-    pub(crate) const fn pool(&self) -> Share {
+    /// The part of δ that is left to lend.
+    pub const fn pool(&self) -> Share {
         self.pool
     }
 
-    pub(crate) const fn out_count(&self) -> usize {
+    /// The number of shares that are lent, and neither returned nor released.
+    pub const fn out_count(&self) -> usize {
         self.out_count
     }
 
@@ -63,11 +66,14 @@ impl Lent {
         self.lost_count
     }
 
-    pub(crate) const fn idle_count(&self) -> usize {
-        self.idle_count
+    /// An equal part of the pool for every arm that takes pulls and has no share; `None` if that is
+    /// nothing.
+    pub fn equal_share(&self) -> Option<Share> {
+        Some(self.pool.divided(self.idle_count)).filter(|share| *share > Share::NONE)
     }
 
-    pub(crate) fn share(&self, arm: ArmId) -> Option<Share> {
+    /// The arm's share, or the one it had when it was certified.
+    pub fn share(&self, arm: ArmId) -> Option<Share> {
         let share = self.loans[arm.index()].share;
         (share > Share::NONE).then_some(share)
     }

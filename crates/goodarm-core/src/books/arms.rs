@@ -1,0 +1,172 @@
+//! What is decided about each arm: certificates, rejections, and whether it still takes calls.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::call::Source;
+use crate::guarantee::{Certificate, Certifier, RejectionLevel};
+use crate::problem::{Guarantee, Problem};
+use crate::units::{ArmId, AttributeId};
+
+/// What is known about an arm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArmStatus {
+    /// Neither certified nor rejected.
+    Undecided,
+    /// Every attribute's evidence is enough. Final.
+    Certified,
+    /// Some attribute's evidence is against the arm, or an exact verifier failed it. For the report
+    /// and for policies; unless an exact verifier failed it, the arm may still be certified.
+    Rejected,
+}
+
+impl ArmStatus {
+    /// Every status, in the order in which reports show them.
+    pub const ALL: [Self; 3] = [Self::Certified, Self::Undecided, Self::Rejected];
+
+    /// Its name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Certified => "certified",
+            Self::Undecided => "undecided",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arm {
+    status: ArmStatus,
+    left: bool,
+    /// Whether it was ever called: with a million arms, most were not.
+    touched: bool,
+    /// The source of an answer that was made or proposed during the run.
+    origin: Option<Source>,
+}
+
+impl Arm {
+    const START: Self =
+        Self { status: ArmStatus::Undecided, left: false, touched: false, origin: None };
+}
+
+/// The state of all arms, and the guarantee that certifies them.
+#[derive(Clone, Debug)]
+pub(super) struct Arms {
+    list: Vec<Arm>,
+    left_count: usize,
+    certified: Vec<ArmId>,
+    certified_levels: BTreeMap<ArmId, f64>,
+    pub(super) certifier: Certifier,
+    rejection_level: RejectionLevel,
+    /// Evidence is computed only where it may come this near to its level.
+    floor_below_level: f64,
+}
+
+/// Evidence below these values need not be computed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Floors {
+    pub(super) of_evidence: f64,
+    /// Also the level at which evidence against an arm rejects it.
+    pub(super) against: f64,
+}
+
+impl Arms {
+    pub(super) fn new(problem: &Problem) -> Self {
+        Self {
+            list: vec![Arm::START; problem.arm_count()],
+            left_count: 0,
+            certified: Vec::new(),
+            certified_levels: BTreeMap::new(),
+            certifier: Certifier::new(problem),
+            rejection_level: RejectionLevel::new(problem),
+            // Where levels fall, a maximum that was not computed is lost unless it was far below.
+            floor_below_level: if problem.guarantee() == Guarantee::Lent { 0.0 } else { 1.0 },
+        }
+    }
+
+    pub(super) fn add(&mut self, count: usize) {
+        self.list.resize(self.list.len() + count, Arm::START);
+        self.certifier.add_arms(count);
+    }
+
+    pub(super) fn add_answer(&mut self, origin: Source) {
+        self.list.push(Arm { origin: Some(origin), ..Arm::START });
+        self.certifier.add_arms(1);
+    }
+
+    pub(super) const fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) const fn active_count(&self) -> usize {
+        self.list.len() - self.left_count
+    }
+
+    pub(super) fn certified(&self) -> &[ArmId] {
+        &self.certified
+    }
+
+    pub(super) fn status(&self, arm: ArmId) -> ArmStatus {
+        self.list[arm.index()].status
+    }
+
+    pub(super) fn is_active(&self, arm: ArmId) -> bool {
+        !self.list[arm.index()].left
+    }
+
+    pub(super) fn is_touched(&self, arm: ArmId) -> bool {
+        self.list[arm.index()].touched
+    }
+
+    pub(super) fn touch(&mut self, arm: ArmId) {
+        self.list[arm.index()].touched = true;
+    }
+
+    pub(super) fn touched(&self) -> impl Iterator<Item = ArmId> + Clone + '_ {
+        let touched = self.list.iter().enumerate().filter(|(_, arm)| arm.touched);
+        touched.map(|(index, _)| ArmId::at(index))
+    }
+
+    pub(super) fn origin(&self, arm: ArmId) -> Option<Source> {
+        self.list[arm.index()].origin
+    }
+
+    /// The level that every attribute's evidence must reach, above its base.
+    #[inline]
+    pub(super) fn level(&self, arm: ArmId) -> f64 {
+        match self.list[arm.index()].status {
+            ArmStatus::Certified => self.certified_levels[&arm],
+            ArmStatus::Undecided | ArmStatus::Rejected => self.certifier.level(arm),
+        }
+    }
+
+    pub(super) fn floors(&self, arm: ArmId, attribute: AttributeId) -> Floors {
+        Floors {
+            of_evidence: self.certifier.level(arm) - self.floor_below_level,
+            against: self.rejection_level.of(arm, attribute),
+        }
+    }
+
+    /// Rejects an arm that is undecided.
+    pub(super) fn reject(&mut self, arm: ArmId) {
+        let status = &mut self.list[arm.index()].status;
+        if *status == ArmStatus::Undecided {
+            *status = ArmStatus::Rejected;
+        }
+    }
+
+    pub(super) fn certify(&mut self, Certificate { arm, level }: Certificate) {
+        assert!(self.is_active(arm), "an arm is certified once, and never after it failed");
+        self.list[arm.index()].status = ArmStatus::Certified;
+        self.certified.push(arm);
+        self.certified_levels.insert(arm, level);
+    }
+
+    /// The arm takes no more calls.
+    pub(super) fn leave(&mut self, arm: ArmId) {
+        self.list[arm.index()].left = true;
+        self.left_count += 1;
+        self.certifier.leave(arm);
+    }
+}

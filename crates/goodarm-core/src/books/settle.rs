@@ -1,0 +1,364 @@
+//! Outcomes and bills: [`Books::settle`] is the only way in.
+
+use core::fmt;
+
+use thiserror::Error;
+
+use crate::books::streams::{InFlight, StreamPosition};
+use crate::books::{Books, Change};
+use crate::call::{Source, Target, Ticket};
+use crate::cost::Cost;
+use crate::outcome::{Failure, Outcome, VoidFailure};
+use crate::problem::{Guarantee, ScoreError};
+use crate::units::{ArmId, AttributeId};
+
+/// The result of settling a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settled {
+    /// The new arm: an answer that was made, or proposed by a vote.
+    pub born: Option<ArmId>,
+}
+
+/// The kind of outcome that a call must have, unless it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// One score by [`Outcome::Score`], or this many by [`Outcome::Scores`].
+    Scores(usize),
+    /// The final answer to a question, by [`Outcome::Answer`].
+    Answer,
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scores(1) => f.write_str("one score"),
+            Self::Scores(count) => write!(f, "{count} scores"),
+            Self::Answer => f.write_str("the answer to a question"),
+        }
+    }
+}
+
+/// Why an outcome cannot be settled. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SettleError {
+    /// The ticket was never issued, or has been settled.
+    #[error("ticket {} is not outstanding", .0.0)]
+    NotOutstanding(Ticket),
+    /// The call was asked for another kind of outcome: one score, several, or an answer.
+    #[error("ticket {} was asked for {expected}", ticket.0)]
+    OtherReply {
+        /// Which call.
+        ticket: Ticket,
+        /// The kind of outcome it was asked for.
+        expected: Expected,
+    },
+    /// The attribute does not allow this score. Below its lowest, the call has failed by
+    /// [`BlockingFailure::BelowLowest`](crate::BlockingFailure::BelowLowest).
+    #[error("score {score} of attribute {attribute} is {reason}")]
+    Score {
+        /// The score.
+        score: f64,
+        /// Of which attribute.
+        attribute: AttributeId,
+        /// Why it is not allowed.
+        reason: ScoreError,
+    },
+}
+
+impl Books {
+    /// Takes the outcome of a call, and its bill.
+    pub fn settle(
+        &mut self,
+        ticket: Ticket,
+        outcome: &Outcome,
+        bill: Cost,
+    ) -> Result<Settled, SettleError> {
+        let in_flight = self.streams.in_flight.get(ticket);
+        let call = *in_flight.ok_or(SettleError::NotOutstanding(ticket))?;
+        let other = |expected| Err(SettleError::OtherReply { ticket, expected });
+        match (call.position.target, outcome) {
+            (_, Outcome::Failed(failure)) => Ok(self.fail(ticket, &call, *failure, bill)),
+            (Target::Arm(arm, lead), outcome) => {
+                let members = self.problem.members(lead);
+                let scores = match outcome {
+                    Outcome::Score(score) if members.len() == 1 => {
+                        Outcome::Score(self.checked_score(lead, *score)?)
+                    }
+                    Outcome::Scores(scores) if members.len() == scores.len() => {
+                        self.checked_scores(members, scores)?
+                    }
+                    _ => return other(Expected::Scores(members.len())),
+                };
+                self.take_back(ticket, &call, bill);
+                self.bill(&call, bill);
+                // The verifier did not judge by a score that is missing.
+                let is_scored = |member| outcome.score(member).is_some();
+                self.observe((arm, call.position.order), lead, scores, is_scored);
+                Ok(Settled::default())
+            }
+            (Target::Question(question, source), Outcome::Answer(label)) => {
+                self.take_back(ticket, &call, bill);
+                self.bill(&call, bill);
+                let born = match source {
+                    Source::Votes(attribute) => {
+                        self.take_vote((question, attribute), call.position.order, *label)
+                    }
+                    Source::Generator(generator) => self.take_fresh(question, generator, *label),
+                };
+                self.changes.push(Change::Question(question));
+                self.after_observation();
+                Ok(Settled { born })
+            }
+            (Target::Question(..), _) => other(Expected::Answer),
+        }
+    }
+
+    fn fail(&mut self, ticket: Ticket, call: &InFlight, failure: Failure, bill: Cost) -> Settled {
+        self.take_back(ticket, call, bill);
+        // A call that never began is not a sample of the cost of calls.
+        if bill > Cost::ZERO || !matches!(failure, Failure::Void(_)) {
+            self.bill(call, bill);
+        }
+        let StreamPosition { target, order } = call.position;
+        match target {
+            Target::Arm(arm, lead) => self.fail_on_arm(call, (arm, lead), failure),
+            Target::Question(question, source) => {
+                let void =
+                    matches!(failure, Failure::Void(it) if it != VoidFailure::LostRepeatable);
+                // An answered question, or one closed to votes, takes no more calls.
+                if void && self.may_retry(question, source) && self.retry(call) {
+                    self.forget_on_question(target, order);
+                } else {
+                    let blocks = matches!(failure, Failure::Blocking(_));
+                    self.fail_on_question((question, source), order, blocks);
+                }
+                self.changes.push(Change::Question(question));
+            }
+        }
+        self.update_affordable();
+        Settled::default()
+    }
+
+    fn fail_on_arm(
+        &mut self,
+        call: &InFlight,
+        (arm, lead): (ArmId, AttributeId),
+        failure: Failure,
+    ) {
+        let void = match failure {
+            Failure::Void(VoidFailure::LostRepeatable) => self.problem.attribute(lead).is_exact(),
+            Failure::Void(_) => true,
+            Failure::Blocking(_) | Failure::Counted(_) => false,
+        };
+        // Nothing later in the stream of an arm that has left will ever be needed.
+        if void && !self.is_active(arm) {
+            return;
+        }
+        if void && self.retry(call) {
+            self.forget(arm, lead, call.position.order);
+            return;
+        }
+        let counts_as = |member| match failure {
+            Failure::Blocking(_) => None,
+            Failure::Void(_) | Failure::Counted(_) => self.problem.attribute(member).lowest_score(),
+        };
+        let members = self.problem.members(lead);
+        let scores = match (members.len(), counts_as(lead)) {
+            (1, Some(lowest)) => Outcome::Score(lowest),
+            (1, None) => return self.block(arm, lead),
+            _ => Outcome::Scores(members.iter().map(|&member| counts_as(member)).collect()),
+        };
+        self.observe((arm, call.position.order), lead, scores, |_| false);
+    }
+
+    #[inline]
+    fn take_back(&mut self, ticket: Ticket, call: &InFlight, bill: Cost) {
+        self.changes.clear();
+        self.streams.in_flight.remove(ticket);
+        // A slow service at its limit is like an unaffordable one for the policy.
+        if self.funds.end_call(call.service, call.ceiling, bill) {
+            self.changes.push(Change::AffordableChanged);
+        }
+    }
+
+    #[inline]
+    fn bill(&mut self, call: &InFlight, bill: Cost) {
+        match call.position.target {
+            Target::Arm(arm, attribute) => {
+                let tally = &mut self.pairs.get_mut(arm, attribute).tally;
+                tally.spent = tally.spent.saturating_add(bill);
+            }
+            Target::Question(question, source) => {
+                self.questions[question.index()].bill(source, bill);
+            }
+        }
+        self.funds.count_bill(call.service, bill);
+    }
+
+    /// Raises the budget, which is valid at any time; false, and no change, if it would be lowered.
+    pub fn raise_budget(&mut self, budget: Cost) -> bool {
+        let is_raised = self.funds.raise_budget(budget);
+        if is_raised {
+            self.changes.clear();
+            self.update_affordable();
+        }
+        is_raised
+    }
+
+    /// A call that never began leaves no trace in its stream: later calls move up, and its retry will be
+    /// the last. At the old position the retry's score, which is drawn later, would count before
+    /// scores that it may depend on.
+    fn forget(&mut self, arm: ArmId, lead: AttributeId, order: u64) {
+        for &member in self.problem.members(lead) {
+            self.pairs.forget(arm, member, order);
+        }
+        // Mostly it was the last, and the calls in flight need not be searched.
+        if order < self.stream_len(arm, lead) {
+            self.streams.move_up_after(StreamPosition { target: Target::Arm(arm, lead), order });
+        }
+        self.absorb_early(arm, lead);
+        for member in 0..self.problem.members(lead).len() {
+            self.reconsider_after(arm, self.problem.members(lead)[member]);
+        }
+    }
+
+    /// Reserves the money for a retry; false if it is not there any more.
+    fn retry(&mut self, call: &InFlight) -> bool {
+        let is_reserved = self.funds.reserve_retry(call.ceiling);
+        if is_reserved {
+            self.streams.retry(call);
+        }
+        is_reserved
+    }
+
+    #[inline]
+    fn checked_score(&self, attribute: AttributeId, score: f64) -> Result<f64, SettleError> {
+        let checked = self.problem.attribute(attribute).checked_score(score);
+        checked.map_err(|reason| SettleError::Score { score, attribute, reason })
+    }
+
+    fn checked_scores(
+        &self,
+        members: &[AttributeId],
+        scores: &[Option<f64>],
+    ) -> Result<Outcome, SettleError> {
+        let checked = members.iter().zip(scores).map(|(&member, score)| {
+            let attribute = self.problem.attribute(member);
+            match *score {
+                // Before all other checks: this blocks the pair, and is not an error.
+                Some(score) if attribute.is_below_lowest(score) => Ok(None),
+                Some(score) => self.checked_score(member, score).map(Some),
+                None => Ok(attribute.lowest_score()),
+            }
+        });
+        checked.collect::<Result<_, _>>().map(Outcome::Scores)
+    }
+
+    /// Scores are back: tallies them at once, and advances the stream's evidence if possible.
+    fn observe(
+        &mut self,
+        (arm, order): (ArmId, u64),
+        lead: AttributeId,
+        scores: Outcome,
+        is_scored: impl Fn(usize) -> bool,
+    ) {
+        for (member, &attribute) in self.problem.members(lead).iter().enumerate() {
+            if let Some(score) = scores.score(member) {
+                self.pairs.tally(arm, attribute, score);
+                self.learning.add_score(attribute, score);
+            }
+        }
+        if order == self.evidence_count(arm, lead) {
+            self.absorb_all(arm, lead, &scores);
+            self.absorb_early(arm, lead);
+        } else {
+            let position = StreamPosition { target: Target::Arm(arm, lead), order };
+            self.streams.keep_early(position, scores);
+        }
+        for member in 0..self.problem.members(lead).len() {
+            let attribute = self.problem.members(lead)[member];
+            self.changes.push(Change::Observed(arm, attribute));
+            self.reconsider_after(arm, attribute);
+            self.reconsider_exact(arm, attribute, is_scored(member));
+        }
+        self.after_observation();
+    }
+
+    #[inline]
+    pub(super) fn after_observation(&mut self) {
+        let is_refresh_due = self.learning.count_observation();
+        self.update_affordable();
+        if is_refresh_due {
+            self.refresh_priors();
+        }
+    }
+
+    /// The next scores of a stream become evidence of each of its pairs.
+    fn absorb_all(&mut self, arm: ArmId, lead: AttributeId, scores: &Outcome) {
+        for member in 0..self.problem.members(lead).len() {
+            let attribute = self.problem.members(lead)[member];
+            match scores.score(member) {
+                Some(score) if !self.is_blocked(arm, attribute) => {
+                    self.absorb(arm, attribute, score);
+                }
+                // The other pairs of the stream continue.
+                blocked => {
+                    self.pairs.skip(arm, attribute);
+                    if blocked.is_none() {
+                        self.block(arm, attribute);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Absorbs scores that waited for an earlier call of their stream.
+    fn absorb_early(&mut self, arm: ArmId, lead: AttributeId) {
+        let target = Target::Arm(arm, lead);
+        let next = |books: &Self| StreamPosition { target, order: books.evidence_count(arm, lead) };
+        while let Some(scores) = self.streams.take_early(next(self)) {
+            self.absorb_all(arm, lead, &scores);
+        }
+    }
+
+    /// The score of a pair by a call of its stream that is back and waits for an earlier one. The inner
+    /// `Option` is `None` if no number can replace that score.
+    pub(super) fn early_score(
+        &self,
+        arm: ArmId,
+        attribute: AttributeId,
+        order: u64,
+    ) -> Option<Option<f64>> {
+        match self.problem.stream_of(Target::Arm(arm, attribute)) {
+            Target::Question(question, _) => {
+                let label = self.problem.questions()?.label(arm);
+                self.question(question).votes(attribute).score(order, label).map(Some)
+            }
+            target @ Target::Arm(_, lead) => {
+                let scores = self.streams.early(StreamPosition { target, order })?;
+                let member = self.problem.members(lead).iter().position(|it| *it == attribute)?;
+                Some(scores.score(member))
+            }
+        }
+    }
+
+    /// No number can replace this score, so no later one of the pair can count.
+    fn block(&mut self, arm: ArmId, attribute: AttributeId) {
+        self.pairs.get_mut(arm, attribute).evidence.closed = true;
+        self.changes.push(Change::Observed(arm, attribute));
+        // A running maximum may be enough when the level falls; a present value that lacks a score
+        // never is.
+        if self.problem.guarantee() == Guarantee::FalseDiscovery && self.is_active(arm) {
+            self.arms.certifier.update(arm, f64::NEG_INFINITY);
+            self.leave(arm);
+        }
+    }
+
+    pub(super) fn update_affordable(&mut self) {
+        if self.funds.update_affordable() {
+            self.changes.push(Change::AffordableChanged);
+        }
+    }
+}
