@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use goodarm_core::policy::bma_gai::{BmaGai, Settings};
+use goodarm_core::policy::bma_gai::{BmaGai, BmaGaiSettings};
 use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::{
     Ask, AttributeSpec, Call, Cost, Guarantee, Outcome, Policy, Problem, ProblemSpec, ScoreModel,
@@ -218,7 +218,7 @@ const SUB_GAUSSIAN: ScoreModel = ScoreModel::SubGaussian { sigma: 1.0, lowest: N
 
 fn fallback(arm_count: usize) {
     let problem = problem(arm_count, 0.02, Guarantee::Paper, SUB_GAUSSIAN);
-    let policy = BmaGai::new(Settings::default());
+    let policy = BmaGai::new(BmaGaiSettings::default());
     let mut rig = Rig::new(&problem, policy, vec![0.7; arm_count]);
     let mut direct = transcribed(arm_count, 0.02);
     warm_up(&mut rig, &mut direct, "fallback", 3 * arm_count);
@@ -233,7 +233,7 @@ fn target(arm_count: usize) {
     let problem = problem(arm_count, 1e-100, Guarantee::Paper, SUB_GAUSSIAN);
     let mut random = Random::new(2);
     let means: Vec<f64> = (0..arm_count).map(|_| 3.0 + 9.0 * random.uniform()).collect();
-    let fresh = || Rig::new(&problem, BmaGai::new(Settings::default()), means.clone());
+    let fresh = || Rig::new(&problem, BmaGai::new(BmaGaiSettings::default()), means.clone());
     let mut rig = fresh();
     let mut transcription = transcribed(arm_count, 1e-100);
     warm_up(&mut rig, &mut transcription, "target", 3 * arm_count);

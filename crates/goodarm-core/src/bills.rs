@@ -15,7 +15,7 @@ use crate::units::AttributeId;
 
 /// How bills differ, learned over all arms.
 #[derive(Clone, Debug)]
-pub(crate) struct Bills {
+pub(crate) struct BillModel {
     attributes: Vec<Spread>,
     /// The variance of the arms' common part, relative to the mean.
     common: f64,
@@ -71,7 +71,7 @@ struct Billed {
     count: f64,
 }
 
-impl Bills {
+impl BillModel {
     pub(crate) fn new(attribute_count: usize) -> Self {
         let attributes = vec![Spread::default(); attribute_count];
         Self { attributes, common: 0.0, differ: false }

@@ -22,7 +22,7 @@ mod streams;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::bills::{BillTotals, Bills};
+use crate::bills::{BillModel, BillTotals};
 pub use crate::books::arms::ArmStatus;
 use crate::books::arms::Arms;
 pub use crate::books::dispatch::DispatchError;
@@ -33,7 +33,7 @@ pub use crate::books::learning::ScoreTotals;
 pub use crate::books::lending::{AddArmsError, LendError};
 use crate::books::pairs::Pairs;
 pub use crate::books::questions::QuestionState;
-pub use crate::books::settle::{Expected, SettleError, Settled};
+pub use crate::books::settle::{ExpectedOutcome, SettleError, Settlement};
 use crate::books::streams::Streams;
 use crate::call::{Source, Target, Ticket};
 use crate::ledger::Ledger;
@@ -318,7 +318,7 @@ impl Books {
             }
         };
         let totals: Vec<&BillTotals> = self.problem.attributes().map(bills_of).collect();
-        self.learning.bills = Bills::refreshed(self.pairs.all(), &totals);
+        self.learning.bills = BillModel::refreshed(self.pairs.all(), &totals);
         self.changes.push(Change::PriorsRefreshed);
     }
 

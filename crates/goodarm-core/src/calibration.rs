@@ -44,7 +44,7 @@ use crate::units::{ErrorRate, OutsideUnitInterval};
 
 /// What one verifier said in the pilot, and what may be decided about its threshold.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Column {
+pub struct PilotScores {
     /// The mean score of each arm; an arm without one passes no threshold.
     pub means: Vec<Option<f64>>,
     /// Whether its threshold is looked for.
@@ -151,34 +151,34 @@ fn first_count(holds: impl Fn(u64) -> bool) -> Option<u64> {
 
 /// Threshold vectors from strict to lax, laid out without a look at any label.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Path {
+pub struct ThresholdPath {
     goal: Goal,
     arm_count: usize,
-    steps: Vec<Step>,
+    steps: Vec<ThresholdStep>,
     /// Each has an equal part of δ.
     starts: Vec<usize>,
 }
 
 /// One threshold for each verifier.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct ThresholdStep {
     /// In the order of the columns.
     pub thresholds: Vec<f64>,
     /// The arms that pass all of them.
     pub passers: Vec<usize>,
 }
 
-impl Path {
+impl ThresholdPath {
     /// Lays out the path for a pilot and a planned number of labels. All columns are about the same arms.
     ///
-    /// Step by step a larger share of all arms passes each verifier by itself, up to 100 %: the thresholds go
+    /// ThresholdStep by step a larger share of all arms passes each verifier by itself, up to 100 %: the thresholds go
     /// down together, by their ranks. Steps that let hardly more arms pass than the one before are left out:
     /// each could end the search, and none would gain much.
-    pub fn new(columns: &[Column], goal: Goal, planned_labels: u64) -> Self {
+    pub fn new(columns: &[PilotScores], goal: Goal, planned_labels: u64) -> Self {
         let arm_count = columns.iter().map(|column| column.means.len()).min().unwrap_or(0);
         let cuts: Vec<Cuts> = columns.iter().map(Cuts::of).collect();
         let gain_min = arm_count.div_ceil(STEPS_MAX).max(1);
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<ThresholdStep> = Vec::new();
         for level in 1..=LEVELS {
             let thresholds: Option<Vec<f64>> = cuts.iter().map(|cuts| cuts.at(level)).collect();
             let Some(thresholds) = thresholds else { break };
@@ -187,7 +187,7 @@ impl Path {
             let before = steps.last().map_or(0, |step| step.passers.len());
             let gain = passers.len() - before;
             if gain >= gain_min || (level == LEVELS && gain > 0) {
-                steps.push(Step { thresholds, passers });
+                steps.push(ThresholdStep { thresholds, passers });
             }
         }
         let starts = starts(&steps, goal, arm_count, planned_labels);
@@ -200,7 +200,7 @@ impl Path {
     }
 
     /// All steps, from strict to lax.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[ThresholdStep] {
         &self.steps
     }
 
@@ -228,7 +228,8 @@ impl Path {
                 *said = Some(is_right);
             }
         }
-        let mut rows: Vec<Row> = self.steps.iter().map(|step| self.row(step, &said)).collect();
+        let mut rows: Vec<StepLabels> =
+            self.steps.iter().map(|step| self.row(step, &said)).collect();
         let mut chosen = None;
         for &start in &self.starts {
             for (place, row) in rows.iter_mut().enumerate().skip(start) {
@@ -242,12 +243,12 @@ impl Path {
         Calibration { rows, chosen }
     }
 
-    fn row(&self, step: &Step, said: &[Option<bool>]) -> Row {
+    fn row(&self, step: &ThresholdStep, said: &[Option<bool>]) -> StepLabels {
         let of =
             |what: bool| step.passers.iter().filter(|&&arm| said[arm] == Some(what)).count() as u64;
         let (right_count, wrong_count) = (of(true), of(false));
         let goal = self.tested();
-        Row {
+        StepLabels {
             right_count,
             wrong_count,
             log_evidence: goal.log_evidence(right_count, wrong_count),
@@ -261,14 +262,14 @@ impl Path {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
     /// One for each step.
-    pub rows: Vec<Row>,
+    pub rows: Vec<StepLabels>,
     /// The laxest step that an unbroken row of rejections leads to from one of the path's starts.
     pub chosen: Option<usize>,
 }
 
 /// What labels say about one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct StepLabels {
     /// Labelled arms that pass and are right.
     pub right_count: u64,
     /// Those that pass and are not.
@@ -281,7 +282,7 @@ pub struct Row {
     pub is_tested: bool,
 }
 
-impl Row {
+impl StepLabels {
     /// Labelled arms that pass.
     pub const fn label_count(&self) -> u64 {
         self.right_count + self.wrong_count
@@ -289,17 +290,22 @@ impl Row {
 }
 
 /// Whether the means of an arm reach all thresholds.
-fn passes(columns: &[Column], thresholds: &[f64], arm: usize) -> bool {
+fn passes(columns: &[PilotScores], thresholds: &[f64], arm: usize) -> bool {
     let mut pairs = columns.iter().zip(thresholds);
     pairs.all(|(column, threshold)| column.means[arm].is_some_and(|mean| mean >= *threshold))
 }
 
 /// The first step whose labelled passers will do if none of them is wrong, and the first where one may be. Uses
 /// how many labels there will be, and neither which nor what they say.
-fn starts(steps: &[Step], goal: Goal, arm_count: usize, planned_labels: u64) -> Vec<usize> {
+fn starts(
+    steps: &[ThresholdStep],
+    goal: Goal,
+    arm_count: usize,
+    planned_labels: u64,
+) -> Vec<usize> {
     let all = real_size(arm_count.max(1));
     let share = libm::fmin(1.0, real(planned_labels) / all);
-    let surely = |step: &Step| {
+    let surely = |step: &ThresholdStep| {
         let passing = real_size(step.passers.len());
         let expected = passing * share;
         // Draws without replacement; the further down, the fewer chances to miss.
@@ -325,7 +331,7 @@ enum Cuts {
 }
 
 impl Cuts {
-    fn of(column: &Column) -> Self {
+    fn of(column: &PilotScores) -> Self {
         let lowest = match column.threshold {
             Threshold::Fixed(threshold) => return Self::Fixed(threshold),
             Threshold::Free { lowest } => lowest,

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::books::{AddArmsError, Books, DispatchError, LendError, SettleError, Settled};
+use crate::books::{AddArmsError, Books, DispatchError, LendError, SettleError, Settlement};
 use crate::call::{Call, Loan, Target, Ticket};
 use crate::cost::Cost;
 use crate::outcome::Outcome;
@@ -105,7 +105,7 @@ pub enum EventError {
 impl Books {
     /// Does what a record says was done. No policy is consulted: whether the call was a good choice
     /// does not matter here, only whether it could be made. Gives what came of a call that was settled.
-    pub fn apply(&mut self, event: &Event) -> Result<Settled, EventError> {
+    pub fn apply(&mut self, event: &Event) -> Result<Settlement, EventError> {
         match *event {
             Event::Asked { ticket, target, loan } => {
                 self.apply_asked(ticket, target, loan)?;
@@ -118,7 +118,7 @@ impl Books {
             Event::Released { arm } => self.release(arm).map_err(EventError::NotReleased)?,
             Event::ArmsAdded { count } => self.add_arms(count as usize)?,
         }
-        Ok(Settled::default())
+        Ok(Settlement::default())
     }
 
     fn apply_asked(

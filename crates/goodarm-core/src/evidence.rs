@@ -104,7 +104,7 @@ pub(crate) struct Pair {
 
 /// What an attribute brings to the evidence of each of its pairs.
 #[derive(Clone, Copy)]
-pub(crate) struct Method<'a> {
+pub(crate) struct EvidenceMethod<'a> {
     pub(crate) process: &'a Process,
     pub(crate) weights: &'a Weights,
     pub(crate) threshold: f64,
@@ -200,7 +200,7 @@ impl Evidence {
     /// Takes the next score of the pair's stream.
     pub(crate) fn absorb(
         &mut self,
-        method: Method<'_>,
+        method: EvidenceMethod<'_>,
         mut wealths: Option<&mut Wealths>,
         score: f64,
     ) {
@@ -263,7 +263,7 @@ impl Evidence {
     }
 
     /// Binary evidence is looked at only when there are enough successes for it to be enough.
-    fn look_at_binary(&mut self, process: &Binary, method: Method<'_>) {
+    fn look_at_binary(&mut self, process: &Binary, method: EvidenceMethod<'_>) {
         let (count, successes) = (self.count_since(), self.sum_since());
         if successes < f64::from(self.quiet_below) || successes <= method.threshold * real(count) {
             return;
@@ -279,7 +279,7 @@ impl Evidence {
     }
 
     /// Whether the evidence can be at least the floor: a quick look that errs on the side of yes.
-    fn may_reach(&self, method: Method<'_>, wealths: Option<&Wealths>) -> bool {
+    fn may_reach(&self, method: EvidenceMethod<'_>, wealths: Option<&Wealths>) -> bool {
         let (count, sum) = (self.count_since(), self.sum_since());
         match method.process {
             Process::Exact | Process::Paper(_) | Process::Binary(_) => true,
@@ -291,7 +291,7 @@ impl Evidence {
     }
 
     /// ln E as it is now, from the scores that may prove something.
-    pub(crate) fn present(&self, method: Method<'_>, wealths: Option<&Wealths>) -> f64 {
+    pub(crate) fn present(&self, method: EvidenceMethod<'_>, wealths: Option<&Wealths>) -> f64 {
         if self.count_since() == 0 {
             return 0.0;
         }

@@ -8,7 +8,7 @@ use crate::units::{ArmId, AttributeId};
 
 /// What an attribute says of an arm, as far as calls can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PairVerdict {
     /// There are no calls to speak of.
     Untried,
     /// It could be either.
@@ -19,7 +19,7 @@ pub enum Verdict {
     Failed,
 }
 
-impl Verdict {
+impl PairVerdict {
     /// What the calls of a pair say: passed if its evidence is enough, or if its mean is above the
     /// threshold by more than luck; failed if it is below by about as much as luck makes it. Failing is
     /// easy, since no pair is called often after that.
@@ -49,7 +49,7 @@ impl Verdict {
 
 /// A verifier that another one has implied so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Implied {
+pub struct Implication {
     /// Which.
     pub attribute: AttributeId,
     /// By which other one.
@@ -68,8 +68,8 @@ pub fn implied(
     spent: &[f64],
     prices: &[f64],
     arm_count: usize,
-    verdict: impl Fn(usize, usize) -> Verdict,
-) -> Option<Implied> {
+    verdict: impl Fn(usize, usize) -> PairVerdict,
+) -> Option<Implication> {
     let total: f64 = spent.iter().sum();
     let arms_implied = |of: usize, by: usize| {
         let mut passed = 0;
@@ -77,13 +77,13 @@ pub fn implied(
         let mut turns_down = false;
         for arm in 0..arm_count {
             match (verdict(arm, by), verdict(arm, of)) {
-                (Verdict::Passed, Verdict::Failed) => return 0,
-                (Verdict::Passed, Verdict::Passed) => {
+                (PairVerdict::Passed, PairVerdict::Failed) => return 0,
+                (PairVerdict::Passed, PairVerdict::Passed) => {
                     passed += 1;
                     tried += 1;
                 }
-                (Verdict::Passed, Verdict::Open) => tried += 1,
-                (Verdict::Failed, _) => turns_down = true,
+                (PairVerdict::Passed, PairVerdict::Open) => tried += 1,
+                (PairVerdict::Failed, _) => turns_down = true,
                 _ => {}
             }
         }
@@ -97,7 +97,7 @@ pub fn implied(
             let cheaper = (0..spent.len()).filter(|&by| prices[by] < prices[of]);
             let (arm_count, by) = cheaper.map(|by| (arms_implied(of, by), by)).max()?;
             let share = spent[of] / total;
-            (arm_count > 0).then(|| Implied {
+            (arm_count > 0).then(|| Implication {
                 attribute: AttributeId::at(of),
                 by: AttributeId::at(by),
                 arm_count,
@@ -117,7 +117,7 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    use Verdict::{Failed, Open, Passed, Untried};
+    use PairVerdict::{Failed, Open, Passed, Untried};
 
     use super::*;
     use crate::policy::rcb::Rcb;
@@ -127,9 +127,9 @@ mod tests {
     fn found(
         spent: [f64; 2],
         prices: [f64; 2],
-        groups: &[(usize, [Verdict; 2])],
+        groups: &[(usize, [PairVerdict; 2])],
     ) -> Option<(u32, u32, usize)> {
-        let arms: Vec<[Verdict; 2]> =
+        let arms: Vec<[PairVerdict; 2]> =
             groups.iter().flat_map(|&(count, arm)| core::iter::repeat_n(arm, count)).collect();
         let found = implied(&spent, &prices, arms.len(), |arm, attribute| arms[arm][attribute])?;
         Some((found.attribute.0, found.by.0, found.arm_count))
@@ -194,7 +194,7 @@ mod tests {
         };
         let verdict = |arm: usize, attribute: usize| {
             let [arm, attribute] = [arm, attribute].map(|index| u32::try_from(index).unwrap());
-            Verdict::of(books, ArmId(arm), AttributeId(attribute))
+            PairVerdict::of(books, ArmId(arm), AttributeId(attribute))
         };
         let found = implied(&[spent_on(0), spent_on(1)], &[1.0, 5.0], 30, verdict)?;
         Some((found.attribute.0, found.by.0, found.arm_count))

@@ -83,7 +83,7 @@ pub mod tally;
 pub mod units;
 
 pub use crate::bills::BillTotals;
-pub use crate::books::{ArmStatus, Books, Change, Lane, SettleError, Settled};
+pub use crate::books::{ArmStatus, Books, Change, Lane, SettleError, Settlement};
 pub use crate::call::{Call, Loan, Role, Source, Target, Ticket};
 pub use crate::claim::Claim;
 pub use crate::cost::Cost;

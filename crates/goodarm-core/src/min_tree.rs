@@ -10,19 +10,19 @@ use alloc::vec::Vec;
 use crate::cost::Cost;
 
 /// A key with a largest value, which stands for "absent".
-pub(crate) trait Key: Copy + PartialOrd {
+pub(crate) trait TreeKey: Copy + PartialOrd {
     const ABSENT: Self;
 }
 
-impl Key for f64 {
+impl TreeKey for f64 {
     const ABSENT: Self = Self::INFINITY;
 }
 
-impl Key for u64 {
+impl TreeKey for u64 {
     const ABSENT: Self = Self::MAX;
 }
 
-impl Key for Cost {
+impl TreeKey for Cost {
     const ABSENT: Self = Self::from_picos(u128::MAX);
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct MinTree<K> {
     argmin: Option<usize>,
 }
 
-impl<K: Key> MinTree<K> {
+impl<K: TreeKey> MinTree<K> {
     pub(crate) fn new(count: usize, key: K) -> Self {
         let mut levels = vec![vec![key; count]];
         let mut width = count;
@@ -148,7 +148,7 @@ impl<K: Key> MinTree<K> {
     }
 }
 
-fn min<K: Key>(one: K, other: K) -> K {
+fn min<K: TreeKey>(one: K, other: K) -> K {
     if other < one { other } else { one }
 }
 

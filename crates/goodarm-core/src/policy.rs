@@ -181,7 +181,7 @@ pub fn by_name(name: &str, parameters: &Parameters) -> Result<Box<dyn Policy + S
         return Err(PolicyError::AllocationConstant(constant));
     }
     let unresolved_only = parameters.unresolved_only;
-    let settings = bma_gai::Settings { allocation_constant: constant, unresolved_only };
+    let settings = bma_gai::BmaGaiSettings { allocation_constant: constant, unresolved_only };
     Ok(match name {
         "rcb" => Box::new(rcb::Rcb::with_fresh_rule(parameters.seed, parameters.fresh)),
         "bma-gai" => Box::new(bma_gai::BmaGai::new(settings)),

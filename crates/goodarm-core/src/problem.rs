@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::call::{Role, Source, Target};
 use crate::cost::{Cost, CostError};
-use crate::problem::design::{Calls, Design, DesignError, Generator, Questions};
+use crate::problem::design::{CallLayout, Design, DesignError, Generator, Questions};
 use crate::units::{ArmId, AttributeId, ErrorRate, GeneratorId, Label, QuestionId, ServiceId};
 
 /// More arms than this are refused.
@@ -277,7 +277,7 @@ pub struct Problem {
     delta: ErrorRate,
     guarantee: Guarantee,
     prior_weights: Option<Vec<f64>>,
-    calls: Calls,
+    calls: CallLayout,
     questions: Option<Questions>,
 }
 
@@ -422,7 +422,7 @@ impl Problem {
         if let Some(weights) = &spec.prior_weights {
             check_weights(weights, spec.arms, spec.guarantee)?;
         }
-        let calls = Calls::new(&design.scored_by, &attributes, design.questions.is_some())?;
+        let calls = CallLayout::new(&design.scored_by, &attributes, design.questions.is_some())?;
         for index in 0..attributes.len() {
             let lead = calls.leads[index];
             attributes[index].price = attributes[lead.index()].price;

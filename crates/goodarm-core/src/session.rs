@@ -6,7 +6,7 @@ use core::fmt;
 use thiserror::Error;
 
 use crate::books::{
-    AddArmsError, ArmStatus, Books, Change, DispatchError, LendError, SettleError, Settled,
+    AddArmsError, ArmStatus, Books, Change, DispatchError, LendError, SettleError, Settlement,
 };
 use crate::call::{Call, Loan, Role, Source, Target, Ticket};
 use crate::cost::Cost;
@@ -264,7 +264,7 @@ impl Session {
         ticket: Ticket,
         outcome: &Outcome,
         cost: Cost,
-    ) -> Result<Settled, SettleError> {
+    ) -> Result<Settlement, SettleError> {
         let settled = self.books.settle(ticket, outcome, cost)?;
         self.deliver();
         Ok(settled)
@@ -313,21 +313,21 @@ impl Session {
     pub fn replay(
         &mut self,
         events: impl IntoIterator<Item = Event>,
-    ) -> Result<Settled, ReplayError> {
-        let mut settled = Settled::default();
+    ) -> Result<Settlement, ReplayError> {
+        let mut settled = Settlement::default();
         for (index, recorded) in events.into_iter().enumerate() {
             settled = self.replay_one(index, recorded)?;
         }
         Ok(settled)
     }
 
-    fn replay_one(&mut self, index: usize, recorded: Event) -> Result<Settled, ReplayError> {
+    fn replay_one(&mut self, index: usize, recorded: Event) -> Result<Settlement, ReplayError> {
         // When to ask, and how, is up to the runner.
         if let Event::Asked { target, .. } = recorded {
             let other = Other { role: target.role(), expected: Some(target) };
             let asked = self.ask_within(f64::INFINITY, Some(other));
             return match asked {
-                Ok(Ask::Call(call)) if Event::from(call) == recorded => Ok(Settled::default()),
+                Ok(Ask::Call(call)) if Event::from(call) == recorded => Ok(Settlement::default()),
                 asked => {
                     let asked = Box::new(asked);
                     Err(ReplayError::Diverged { event: index, recorded, asked })

@@ -12,7 +12,7 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
-use goodarm_core::calibration::{Column, Goal, Path as ThresholdPath};
+use goodarm_core::calibration::{Goal, PilotScores, ThresholdPath};
 use goodarm_core::units::OutsideUnitInterval;
 use goodarm_live::job::{Job, JobError};
 use goodarm_record::outputs::OutputError;
@@ -128,7 +128,7 @@ pub fn calibrate(request: &CalibrationRequest<'_>) -> Result<CalibrationReport, 
     if !(count..=answers).contains(&planned) {
         return Err(CalibrateError::Planned { planned, labels: count, answers });
     }
-    let columns: Vec<Column> = pilot.verifiers.iter().map(|it| it.column.clone()).collect();
+    let columns: Vec<PilotScores> = pilot.verifiers.iter().map(|it| it.column.clone()).collect();
     let path = ThresholdPath::new(&columns, goal, planned);
     let walked = path.walk(&labels);
     let setting = report::CalibrationData { pilot: &pilot, labels: &labels, planned, goal };

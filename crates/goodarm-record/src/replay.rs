@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use goodarm_core::{Books, Event, EventError, Problem, Session, Settled};
+use goodarm_core::{Books, Event, EventError, Problem, Session, Settlement};
 
 use crate::account::Account;
 use crate::folder::Folder;
@@ -117,7 +117,7 @@ pub trait EventSink {
     type Refusal;
 
     /// Does what the event says was done.
-    fn apply(&mut self, event: &Event) -> Result<Settled, Self::Refusal>;
+    fn apply(&mut self, event: &Event) -> Result<Settlement, Self::Refusal>;
 
     /// The state of the work.
     fn books(&self) -> &Books;
@@ -126,7 +126,7 @@ pub trait EventSink {
 impl EventSink for Books {
     type Refusal = EventError;
 
-    fn apply(&mut self, event: &Event) -> Result<Settled, EventError> {
+    fn apply(&mut self, event: &Event) -> Result<Settlement, EventError> {
         Self::apply(self, event)
     }
 
@@ -138,7 +138,7 @@ impl EventSink for Books {
 impl EventSink for Session {
     type Refusal = goodarm_core::session::ReplayError;
 
-    fn apply(&mut self, event: &Event) -> Result<Settled, goodarm_core::session::ReplayError> {
+    fn apply(&mut self, event: &Event) -> Result<Settlement, goodarm_core::session::ReplayError> {
         self.replay([event.clone()])
     }
 

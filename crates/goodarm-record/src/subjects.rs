@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use goodarm_core::{ArmId, Label, Outcome, Problem, QuestionId, Settled, Target, Ticket};
+use goodarm_core::{ArmId, Label, Outcome, Problem, QuestionId, Settlement, Target, Ticket};
 use goodarm_data::candidates::{Candidates, CandidatesError};
 
 use crate::folder::Folder;
@@ -87,7 +87,7 @@ impl Subjects {
     }
 
     /// Takes in what a call has brought: the answer that was born by it, and the number of its final answer.
-    pub fn take(&mut self, problem: &Problem, settled: Settled, call: &SettledCall<'_>) {
+    pub fn take(&mut self, problem: &Problem, settled: Settlement, call: &SettledCall<'_>) {
         let Some(questions) = self.questions.as_ref().filter(|_| self.is_own) else { return };
         if let Some(born) = settled.born {
             questions.take(Arc::make_mut(&mut self.candidates), problem, born, call);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use goodarm_core::cost::CostError;
-use goodarm_core::implied::{Verdict, implied};
+use goodarm_core::implied::{PairVerdict, implied};
 use goodarm_core::policy::Parameters;
 use goodarm_core::{Cost, Guarantee, Options, ScoreModel, ScoredBy};
 use goodarm_files::GuaranteeName;
@@ -321,7 +321,7 @@ impl PlanSpec {
             self.answers.iter().flat_map(|group| repeat_n(group, group.count)).collect();
         let verdict = |arm: usize, attribute: usize| {
             let passes = answers[arm].means[attribute] >= self.verifiers[attribute].threshold;
-            if passes { Verdict::Passed } else { Verdict::Failed }
+            if passes { PairVerdict::Passed } else { PairVerdict::Failed }
         };
         let Some(found) = implied(&spent, &prices, answers.len(), verdict) else { return Ok(None) };
         let name = &self.verifiers[found.attribute.index()].name;

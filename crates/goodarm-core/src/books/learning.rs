@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::bills::Bills;
+use crate::bills::BillModel;
 use crate::num::real;
 use crate::prior::{Prior, Sample};
 use crate::problem::Problem;
@@ -29,7 +29,7 @@ impl ScoreTotals {
 #[derive(Clone, Debug)]
 pub(crate) struct Learning {
     attributes: Vec<(Prior, ScoreTotals)>,
-    pub(crate) bills: Bills,
+    pub(crate) bills: BillModel,
     observation_count: u64,
     refresh_at: u64,
 }
@@ -41,7 +41,7 @@ impl Learning {
             attributes: (problem.attributes())
                 .map(|attribute| (start(attribute), ScoreTotals::default()))
                 .collect(),
-            bills: Bills::new(problem.attribute_count()),
+            bills: BillModel::new(problem.attribute_count()),
             observation_count: 0,
             refresh_at: refresh_interval(problem.arm_count()),
         }

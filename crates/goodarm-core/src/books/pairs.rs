@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::books::arms::Floors;
 use crate::evidence::bounded::Wealths;
 use crate::evidence::weights::{Weights, WeightsId};
-use crate::evidence::{Evidence, Method, Pair, Process};
+use crate::evidence::{Evidence, EvidenceMethod, Pair, Process};
 use crate::prior::{Belief, Prior, Sample};
 use crate::problem::{Attribute, Guarantee, Problem};
 use crate::tally::Tally;
@@ -133,7 +133,7 @@ impl Pairs {
         self.get(arm, attribute).evidence.held - self.base(attribute)
     }
 
-    fn method(&self, attribute: AttributeId) -> Method<'_> {
+    fn method(&self, attribute: AttributeId) -> EvidenceMethod<'_> {
         method(&self.attributes[attribute.index()], self.guarantee)
     }
 
@@ -188,7 +188,7 @@ impl Pairs {
         let state = &self.attributes[attribute.index()];
         let slot = state.wealth_slot;
         let wealths = slot.map(|slot| &mut self.wealths[arm.index() * self.bounded_count + slot]);
-        let method = Method {
+        let method = EvidenceMethod {
             floor: floors.of_evidence,
             floor_against: floors.against,
             ..method(state, self.guarantee)
@@ -217,7 +217,7 @@ impl Pairs {
         (arm, attribute): (ArmId, AttributeId),
         scores: impl Iterator<Item = Option<f64>>,
     ) -> f64 {
-        let method = Method { keeps_maximum: false, ..self.method(attribute) };
+        let method = EvidenceMethod { keeps_maximum: false, ..self.method(attribute) };
         let mut evidence = self.get(arm, attribute).evidence;
         let mut wealths = self.wealths(arm, attribute).copied();
         for score in scores {
@@ -266,8 +266,8 @@ impl Pairs {
     }
 }
 
-fn method(state: &AttributeState, guarantee: Guarantee) -> Method<'_> {
-    Method {
+fn method(state: &AttributeState, guarantee: Guarantee) -> EvidenceMethod<'_> {
+    EvidenceMethod {
         process: &state.process,
         weights: &state.weights,
         threshold: state.declared.threshold(),

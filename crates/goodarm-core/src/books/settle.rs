@@ -15,21 +15,21 @@ use crate::units::{ArmId, AttributeId};
 /// The result of settling a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Settled {
+pub struct Settlement {
     /// The new arm: an answer that was made, or proposed by a vote.
     pub born: Option<ArmId>,
 }
 
 /// The kind of outcome that a call must have, unless it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedOutcome {
     /// One score by [`Outcome::Score`], or this many by [`Outcome::Scores`].
     Scores(usize),
     /// The final answer to a question, by [`Outcome::Answer`].
     Answer,
 }
 
-impl fmt::Display for Expected {
+impl fmt::Display for ExpectedOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Scores(1) => f.write_str("one score"),
@@ -52,7 +52,7 @@ pub enum SettleError {
         /// Which call.
         ticket: Ticket,
         /// The kind of outcome it was asked for.
-        expected: Expected,
+        expected: ExpectedOutcome,
     },
     /// The attribute does not allow this score. Below its lowest, the call has failed by
     /// [`BlockingFailure::BelowLowest`](crate::BlockingFailure::BelowLowest).
@@ -74,7 +74,7 @@ impl Books {
         ticket: Ticket,
         outcome: &Outcome,
         bill: Cost,
-    ) -> Result<Settled, SettleError> {
+    ) -> Result<Settlement, SettleError> {
         let in_flight = self.streams.in_flight.get(ticket);
         let call = *in_flight.ok_or(SettleError::NotOutstanding(ticket))?;
         let other = |expected| Err(SettleError::OtherReply { ticket, expected });
@@ -89,14 +89,14 @@ impl Books {
                     Outcome::Scores(scores) if members.len() == scores.len() => {
                         self.checked_scores(members, scores)?
                     }
-                    _ => return other(Expected::Scores(members.len())),
+                    _ => return other(ExpectedOutcome::Scores(members.len())),
                 };
                 self.take_back(ticket, &call, bill);
                 self.bill(&call, bill);
                 // The verifier did not judge by a score that is missing.
                 let is_scored = |member| outcome.score(member).is_some();
                 self.observe((arm, call.position.order), lead, scores, is_scored);
-                Ok(Settled::default())
+                Ok(Settlement::default())
             }
             (Target::Question(question, source), Outcome::Answer(label)) => {
                 self.take_back(ticket, &call, bill);
@@ -109,13 +109,19 @@ impl Books {
                 };
                 self.changes.push(Change::Question(question));
                 self.after_observation();
-                Ok(Settled { born })
+                Ok(Settlement { born })
             }
-            (Target::Question(..), _) => other(Expected::Answer),
+            (Target::Question(..), _) => other(ExpectedOutcome::Answer),
         }
     }
 
-    fn fail(&mut self, ticket: Ticket, call: &InFlight, failure: Failure, bill: Cost) -> Settled {
+    fn fail(
+        &mut self,
+        ticket: Ticket,
+        call: &InFlight,
+        failure: Failure,
+        bill: Cost,
+    ) -> Settlement {
         self.take_back(ticket, call, bill);
         // A call that never began is not a sample of the cost of calls.
         if bill > Cost::ZERO || !matches!(failure, Failure::Void(_)) {
@@ -138,7 +144,7 @@ impl Books {
             }
         }
         self.update_affordable();
-        Settled::default()
+        Settlement::default()
     }
 
     fn fail_on_arm(

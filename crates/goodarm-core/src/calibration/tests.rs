@@ -6,9 +6,9 @@ fn goal(precision: f64) -> Goal {
     Goal::new(precision, 0.05).unwrap()
 }
 
-fn free(means: &[f64]) -> Column {
+fn free(means: &[f64]) -> PilotScores {
     let means = means.iter().copied().map(Some).collect();
-    Column { means, threshold: Threshold::Free { lowest: 0.0 } }
+    PilotScores { means, threshold: Threshold::Free { lowest: 0.0 } }
 }
 
 /// 0.005, 0.015, …, 0.995: one arm a percent.
@@ -38,7 +38,7 @@ fn thresholds_are_short_numbers_between_two_means() {
 fn a_path_goes_from_strict_to_lax_and_every_step_keeps_what_the_one_before_kept() {
     let mut other = ladder();
     other.rotate_left(30);
-    let path = Path::new(&[free(&ladder()), free(&other)], goal(0.9), 100);
+    let path = ThresholdPath::new(&[free(&ladder()), free(&other)], goal(0.9), 100);
     assert!(path.steps().len() > 10 && path.steps().len() <= STEPS_MAX + 1);
     for pair in path.steps().windows(2) {
         let lower = pair[0].thresholds.iter().zip(&pair[1].thresholds).all(|(a, b)| b <= a);
@@ -50,13 +50,13 @@ fn a_path_goes_from_strict_to_lax_and_every_step_keeps_what_the_one_before_kept(
 
 #[test]
 fn an_exact_verifier_keeps_its_threshold_and_missing_means_do_not_pass() {
-    let exact = Column {
+    let exact = PilotScores {
         means: (0..100).map(|arm| Some(f64::from(u8::from(arm >= 50)))).collect(),
         threshold: Threshold::Fixed(0.5),
     };
     let mut noisy = free(&ladder());
     noisy.means[99] = None;
-    let path = Path::new(&[exact, noisy], goal(0.9), 100);
+    let path = ThresholdPath::new(&[exact, noisy], goal(0.9), 100);
     assert!(path.steps().iter().all(|step| step.thresholds[0].total_cmp(&0.5).is_eq()));
     assert_eq!(path.steps().last().unwrap().passers, (50..99).collect::<Vec<_>>());
 }
@@ -64,7 +64,7 @@ fn an_exact_verifier_keeps_its_threshold_and_missing_means_do_not_pass() {
 #[test]
 fn the_laxest_unbroken_step_is_chosen() {
     // 80 good arms above 20 bad ones.
-    let path = Path::new(&[free(&ladder())], goal(0.9), 100);
+    let path = ThresholdPath::new(&[free(&ladder())], goal(0.9), 100);
     let labels: Vec<_> = (0..100).map(|arm| (arm, arm >= 20)).collect();
     let found = path.walk(&labels);
     let chosen = found.chosen.unwrap();
@@ -78,7 +78,7 @@ fn the_laxest_unbroken_step_is_chosen() {
 
 #[test]
 fn one_wrong_label_at_the_strict_end_does_not_end_the_search() {
-    let path = Path::new(&[free(&ladder())], goal(0.8), 100);
+    let path = ThresholdPath::new(&[free(&ladder())], goal(0.8), 100);
     let labels: Vec<_> = (0..100).map(|arm| (arm, arm != 98)).collect();
     let found = path.walk(&labels);
     assert!(!found.rows[path.starts()[0]].is_shown);
@@ -89,7 +89,7 @@ fn one_wrong_label_at_the_strict_end_does_not_end_the_search() {
 fn what_is_shown_behind_a_gap_does_not_count() {
     // The strictest arms are wrong, so that the start fails; far down there would be enough right ones.
     let means: Vec<f64> = (0..1000).map(|arm| (real_size(arm) + 0.5) / 1000.0).collect();
-    let path = Path::new(&[free(&means)], goal(0.9), 1000);
+    let path = ThresholdPath::new(&[free(&means)], goal(0.9), 1000);
     let labels: Vec<_> = (0..1000).map(|arm| (arm, arm < 960)).collect();
     let found = path.walk(&labels);
     assert!(found.rows.last().unwrap().is_shown);
@@ -98,7 +98,7 @@ fn what_is_shown_behind_a_gap_does_not_count() {
 
 #[test]
 fn the_start_knows_how_many_labels_there_are_and_not_what_they_say() {
-    let path = |labels| Path::new(&[free(&ladder())], goal(0.9), labels);
+    let path = |labels| ThresholdPath::new(&[free(&ladder())], goal(0.9), labels);
     assert!(path(20).starts().is_empty(), "33 right ones show 0.9 at least");
     let passing = |labels| {
         let path = path(labels);
@@ -125,14 +125,14 @@ fn labels_needed_are_the_first_that_show_it() {
 #[test]
 fn strange_pilots_have_paths_too() {
     for columns in [vec![], vec![free(&[])], vec![free(&[0.0, 0.0])]] {
-        let path = Path::new(&columns, goal(0.9), 10);
+        let path = ThresholdPath::new(&columns, goal(0.9), 10);
         assert!(path.steps().is_empty() && path.starts().is_empty(), "{columns:?}");
         assert_eq!(path.walk(&[(0, true), (7, false)]).chosen, None);
     }
-    let all_alike = Path::new(&[free(&[1.0; 50])], goal(0.9), 50);
+    let all_alike = ThresholdPath::new(&[free(&[1.0; 50])], goal(0.9), 50);
     assert_eq!(all_alike.steps().len(), 1);
     assert_eq!(all_alike.walk(&(0..50).map(|arm| (arm, true)).collect::<Vec<_>>()).chosen, Some(0));
-    let not_numbers = Path::new(&[free(&[f64::NAN, 0.5, f64::INFINITY])], goal(0.9), 3);
+    let not_numbers = ThresholdPath::new(&[free(&[f64::NAN, 0.5, f64::INFINITY])], goal(0.9), 3);
     assert!(not_numbers.steps().iter().all(|step| step.thresholds[0].is_finite()));
     assert!(Goal::new(1.0, 0.05).is_err() && Goal::new(0.9, 0.0).is_err());
     assert!(Goal::new(f64::NAN, 0.05).is_err());

@@ -11,7 +11,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::guarantee::Certificate;
-use crate::min_tree::{Key, MinTree};
+use crate::min_tree::{MinTree, TreeKey};
 use crate::num::real_size;
 use crate::problem::Problem;
 use crate::units::ArmId;

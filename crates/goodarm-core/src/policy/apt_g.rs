@@ -5,7 +5,7 @@
 //! √N |μ̂ - ξ|/σ. Costs play no part.
 
 use crate::books::{ArmStatus, Books};
-use crate::min_tree::Key;
+use crate::min_tree::TreeKey;
 use crate::num::real;
 use crate::policy::least::{Least, Measure};
 use crate::policy::noise;

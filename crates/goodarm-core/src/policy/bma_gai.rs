@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use crate::books::{Books, Change};
-use crate::min_tree::{Key, MinTree};
+use crate::min_tree::{MinTree, TreeKey};
 use crate::num::{real, real_size};
 use crate::policy::least::Least;
 use crate::policy::round_robin::Pulls;
@@ -25,14 +25,14 @@ pub const ALLOCATION_CONSTANT: f64 = 8.0;
 
 /// What may be changed about Algorithm 1; the defaults are the paper's.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct BmaGaiSettings {
     /// The 8 in √(8 log(t + 1)/N).
     pub allocation_constant: f64,
     /// Departs from [P Alg. 1 l. 5 and 9] if set: explore and fall back only on unresolved pairs.
     pub unresolved_only: bool,
 }
 
-impl Default for Settings {
+impl Default for BmaGaiSettings {
     fn default() -> Self {
         Self { allocation_constant: ALLOCATION_CONSTANT, unresolved_only: false }
     }
@@ -41,7 +41,7 @@ impl Default for Settings {
 /// Algorithm 1, and its cost-blind variant.
 #[derive(Clone, Debug)]
 pub struct BmaGai {
-    settings: Settings,
+    settings: BmaGaiSettings,
     cost_blind: bool,
     /// c_m in H; all 1 for the cost-blind variant.
     costs: Vec<f64>,
@@ -72,7 +72,7 @@ enum End {
 
 impl BmaGai {
     /// BMA-GAI.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: BmaGaiSettings) -> Self {
         Self {
             settings,
             cost_blind: false,
@@ -91,7 +91,7 @@ impl BmaGai {
     }
 
     /// CB-GAI: the same with unit costs in H.
-    pub fn cost_blind(settings: Settings) -> Self {
+    pub fn cost_blind(settings: BmaGaiSettings) -> Self {
         Self { cost_blind: true, ..Self::new(settings) }
     }
 

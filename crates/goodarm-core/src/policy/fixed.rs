@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::books::{Books, Change};
 use crate::call::{Source, Target};
-use crate::min_tree::{Key, MinTree};
+use crate::min_tree::{MinTree, TreeKey};
 use crate::num::real;
 use crate::policy::least::{Least, Measure};
 use crate::policy::{Choice, Policy};

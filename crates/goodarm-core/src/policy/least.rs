@@ -7,14 +7,14 @@
 use alloc::vec::Vec;
 
 use crate::books::{Books, Change};
-use crate::min_tree::{Key, MinTree};
+use crate::min_tree::{MinTree, TreeKey};
 use crate::policy::{Choice, Policy};
 use crate::units::{ArmId, AttributeId};
 
 /// What a pair has the least of.
 pub(crate) trait Measure {
     /// How it is compared.
-    type Key: Key;
+    type Key: TreeKey;
     /// The name of the policy that pulls the pair with the least of it.
     const NAME: &'static str;
     /// Its only rule.

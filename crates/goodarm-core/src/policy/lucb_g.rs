@@ -7,7 +7,7 @@ use crate::books::Books;
 use crate::num::real_size;
 use crate::policy::Policy;
 use crate::policy::hdoc::weakest;
-use crate::policy::ranking::{Ranking, Rating, Rule};
+use crate::policy::ranking::{ArmIndex, Ranking, Rating};
 use crate::units::ArmId;
 
 /// LUCB-G.
@@ -18,7 +18,7 @@ pub(crate) fn lucb_g() -> impl Policy + Send {
 #[derive(Clone, Debug)]
 struct UpperBound;
 
-impl Rule for UpperBound {
+impl ArmIndex for UpperBound {
     const NAME: &'static str = "lucb-g";
     const BRANCH: &'static str = "ucb";
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::books::Books;
 use crate::num::real;
-use crate::policy::ranking::{Ranking, Rating, Rule};
+use crate::policy::ranking::{ArmIndex, Ranking, Rating};
 use crate::policy::{Choice, Policy, noise};
 use crate::problem::ScoreModel;
 use crate::units::{ArmId, AttributeId, Share};
@@ -29,7 +29,7 @@ impl KnownCost {
     }
 }
 
-impl Rule for KnownCost {
+impl ArmIndex for KnownCost {
     const NAME: &'static str = "oracle";
     const BRANCH: &'static str = "cheapest-good";
 

@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::books::{Books, Change};
-use crate::min_tree::{Key, MinTree};
+use crate::min_tree::{MinTree, TreeKey};
 use crate::policy::{Choice, Policy};
 use crate::units::{ArmId, AttributeId, Share};
 
@@ -31,7 +31,7 @@ impl Rating {
 }
 
 /// Rates an arm; none if it should not be pulled now.
-pub(crate) trait Rule {
+pub(crate) trait ArmIndex {
     /// The name of the policy that pulls the best arm.
     const NAME: &'static str;
     /// The rule that chooses it.
@@ -76,7 +76,7 @@ struct State {
     calls_in_flight: u32,
 }
 
-impl<R: Rule> Ranking<R> {
+impl<R: ArmIndex> Ranking<R> {
     /// Ties go to the smallest arm.
     pub(crate) fn new(rule: R) -> Self {
         Self::with_ties(rule, Ties::ByNumber)
@@ -151,7 +151,7 @@ impl<R: Rule> Ranking<R> {
     }
 }
 
-impl<R: Rule> Policy for Ranking<R> {
+impl<R: ArmIndex> Policy for Ranking<R> {
     fn name(&self) -> &'static str {
         R::NAME
     }

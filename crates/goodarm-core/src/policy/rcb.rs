@@ -14,11 +14,11 @@ use alloc::vec::Vec;
 
 use crate::books::{ArmStatus, Books, Change};
 use crate::call::{Source, Target};
-use crate::min_tree::{Key, MinTree};
+use crate::min_tree::{MinTree, TreeKey};
 use crate::num::real;
 use crate::offer::{offered_level, offered_share};
 use crate::outlook::{ExpectedBills, Outlook, Prospect};
-use crate::policy::ranking::{Ranking, Rating, Rule};
+use crate::policy::ranking::{ArmIndex, Ranking, Rating};
 pub use crate::policy::rcb::fresh::FreshRule;
 use crate::policy::rcb::fresh::Population;
 use crate::policy::rcb::memory::Memory;
@@ -119,7 +119,7 @@ struct Stage {
     is_slow: bool,
 }
 
-impl Rule for RemainingCost {
+impl ArmIndex for RemainingCost {
     const NAME: &'static str = "rcb";
     const BRANCH: &'static str = "index";
 

@@ -172,7 +172,7 @@ pub enum DesignError {
 
 /// Which attributes are scored together, checked.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Calls {
+pub(super) struct CallLayout {
     /// Of each attribute, the one whose calls score it.
     pub(super) leads: Vec<AttributeId>,
     /// Of each attribute with calls of its own, all that they score; itself first.
@@ -184,7 +184,7 @@ pub(super) struct Calls {
     scored_by: Vec<ScoredBy>,
 }
 
-impl Calls {
+impl CallLayout {
     pub(super) fn new(
         scored_by: &[ScoredBy],
         attributes: &[Attribute],

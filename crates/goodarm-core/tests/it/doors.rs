@@ -2,7 +2,7 @@
 
 use goodarm_core::{
     ArmId, AttributeId, Books, Call, Cost, Event, Failure, Label, Outcome, Session, SettleError,
-    Settled, Ticket,
+    Settlement, Ticket,
 };
 
 /// A score, scores, an answer or a failure through the one door that there is.
@@ -12,7 +12,7 @@ pub(crate) trait Doors {
         ticket: Ticket,
         outcome: &Outcome,
         cost: Cost,
-    ) -> Result<Settled, SettleError>;
+    ) -> Result<Settlement, SettleError>;
 
     fn tell(&mut self, ticket: Ticket, score: f64, cost: Cost) -> Result<(), SettleError> {
         self.take(ticket, &Outcome::Score(score), cost).map(drop)
@@ -47,7 +47,7 @@ impl Doors for Session {
         ticket: Ticket,
         outcome: &Outcome,
         cost: Cost,
-    ) -> Result<Settled, SettleError> {
+    ) -> Result<Settlement, SettleError> {
         self.settle(ticket, outcome, cost)
     }
 }
@@ -58,7 +58,7 @@ impl Doors for Books {
         ticket: Ticket,
         outcome: &Outcome,
         cost: Cost,
-    ) -> Result<Settled, SettleError> {
+    ) -> Result<Settlement, SettleError> {
         self.settle(ticket, outcome, cost)
     }
 }

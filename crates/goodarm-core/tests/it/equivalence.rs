@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use goodarm_core::policy::bma_gai::{BmaGai, Settings};
+use goodarm_core::policy::bma_gai::{BmaGai, BmaGaiSettings};
 use goodarm_core::{
     Ask, AttributeSpec, Books, Change, Choice, Cost, Guarantee, Policy, Problem, ProblemSpec,
     ScoreModel, Session,
@@ -102,7 +102,7 @@ fn session(algorithm: &Transcription) -> Session {
         guarantee: Guarantee::Paper,
         prior_weights: None,
     });
-    let settings = Settings {
+    let settings = BmaGaiSettings {
         allocation_constant: algorithm.allocation_constant,
         unresolved_only: algorithm.unresolved_only,
     };
@@ -181,7 +181,7 @@ fn every_kind_of_problem_agrees_with_a_scan() {
     for seed in 0..300 {
         let scenario = random_scenario(seed);
         let allocation_constant = if seed % 2 == 0 { 0.05 } else { 0.5 };
-        let settings = Settings { allocation_constant, unresolved_only: seed % 3 == 0 };
+        let settings = BmaGaiSettings { allocation_constant, unresolved_only: seed % 3 == 0 };
         let transcript = |policy: Box<dyn Policy + Send>| {
             let mut events = Vec::new();
             let mut session = scenario.session(policy);

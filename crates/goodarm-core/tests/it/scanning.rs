@@ -1,11 +1,11 @@
 //! Algorithm 1's choice by looking at every pair, as a policy: for problems that the paper does not
 //! have (exact verifiers, calls in flight, levels that fall), where the transcription does not apply.
 
-use goodarm_core::policy::bma_gai::Settings;
+use goodarm_core::policy::bma_gai::BmaGaiSettings;
 use goodarm_core::{ArmId, AttributeId, Books, Choice, Policy};
 
 pub(crate) struct Scanning {
-    pub(crate) settings: Settings,
+    pub(crate) settings: BmaGaiSettings,
 }
 
 fn real(count: u64) -> f64 {

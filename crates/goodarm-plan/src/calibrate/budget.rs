@@ -1,6 +1,6 @@
 //! What the job's budget buys at other wishes, by simulation.
 
-use goodarm_core::calibration::Column;
+use goodarm_core::calibration::PilotScores;
 use goodarm_live::job::Job;
 use goodarm_sim::plan::{AnswerSpec, Purchase, Spread, plan};
 
@@ -13,7 +13,7 @@ use crate::forecast;
 pub(super) fn offers(
     job: &Job,
     setting: &CalibrationData<'_>,
-    columns: &[Column],
+    columns: &[PilotScores],
 ) -> Vec<PrecisionOption> {
     let asked = setting.goal.precision();
     let mut wishes: Vec<f64> = WISHES.to_vec();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use goodarm_core::ArmId;
-use goodarm_core::calibration::{Column, Threshold};
+use goodarm_core::calibration::{PilotScores, Threshold};
 use goodarm_files::Scores;
 use goodarm_live::job::Job;
 use goodarm_record::job_file::Unit;
@@ -35,7 +35,7 @@ pub(super) struct PilotVerifier {
     /// Why its threshold stays, if it does.
     pub(super) stays: Option<&'static str>,
     pub(super) threshold: f64,
-    pub(super) column: Column,
+    pub(super) column: PilotScores,
     pub(super) noise: Option<Noise>,
     /// The mean cost of a call.
     pub(super) price: f64,
@@ -142,7 +142,7 @@ fn verifier(terms: &VerifierTerms, all: &[Vec<RecordedOutcome>]) -> PilotVerifie
         is_exact: terms.scores == Scores::Exact,
         stays,
         threshold: terms.threshold,
-        column: Column { means, threshold },
+        column: PilotScores { means, threshold },
         noise: noise::noise(scores.iter()),
         price: spent / super::real(calls.max(1) as u64),
         failed: all.iter().flatten().filter(|outcome| outcome.score.is_none()).count(),

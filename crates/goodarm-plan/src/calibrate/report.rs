@@ -1,6 +1,6 @@
 //! What was found, as data: the page, the table and the texts are made from it.
 
-use goodarm_core::calibration::{Calibration, Column, Goal, Path, Row};
+use goodarm_core::calibration::{Calibration, Goal, PilotScores, StepLabels, ThresholdPath};
 use goodarm_record::job_file::Unit;
 use goodarm_record::view::noise::Noise;
 use goodarm_sim::plan::Spread;
@@ -170,7 +170,7 @@ pub(super) struct CalibrationData<'a> {
 
 impl CalibrationData<'_> {
     /// All but omissions and offers.
-    pub(super) fn finding(&self, path: &Path, walked: &Calibration) -> CalibrationReport {
+    pub(super) fn finding(&self, path: &ThresholdPath, walked: &Calibration) -> CalibrationReport {
         let step = walked.chosen.map(|chosen| &path.steps()[chosen]);
         let verifiers = self.pilot.verifiers.iter().enumerate().map(|(place, verifier)| {
             let threshold = step.map(|step| step.thresholds[place]);
@@ -225,9 +225,9 @@ impl CalibrationData<'_> {
         }
     }
 
-    fn steps(&self, path: &Path, walked: &Calibration) -> Vec<StepReport> {
+    fn steps(&self, path: &ThresholdPath, walked: &Calibration) -> Vec<StepReport> {
         let first = path.starts().first().copied().unwrap_or(usize::MAX);
-        let standing = |place: usize, row: &Row| match (row.is_tested, row.is_shown) {
+        let standing = |place: usize, row: &StepLabels| match (row.is_tested, row.is_shown) {
             (true, true) => StepStatus::Shown,
             (true, false) => StepStatus::NotShown,
             (false, _) if place < first => StepStatus::TooFewLabels,
@@ -248,7 +248,7 @@ impl CalibrationData<'_> {
     }
 
     /// What the nearest step would take, whichever that is.
-    fn shortfall(&self, path: &Path, walked: &Calibration) -> Shortfall {
+    fn shortfall(&self, path: &ThresholdPath, walked: &Calibration) -> Shortfall {
         let rows = || walked.rows.iter().enumerate();
         let labelled = self.labels.len() as u64;
         let if_right = rows().map(|(place, row)| {
@@ -259,7 +259,7 @@ impl CalibrationData<'_> {
             let rate = real(row.right_count) / real(row.label_count());
             Some(shared(path.tested().labels_at_rate(rate)?, path.share_kept(place)))
         });
-        let columns: Vec<Column> =
+        let columns: Vec<PilotScores> =
             self.pilot.verifiers.iter().map(|verifier| verifier.column.clone()).collect();
         let lower = REACHES.iter().copied().filter(|reach| *reach < self.goal.precision());
         let reached = lower.rev().find(|precision| self.kept(&columns, *precision).is_some());
@@ -272,9 +272,13 @@ impl CalibrationData<'_> {
     }
 
     /// The step that other columns, or another precision, lead to.
-    pub(super) fn kept(&self, columns: &[Column], precision: f64) -> Option<(Vec<f64>, usize)> {
+    pub(super) fn kept(
+        &self,
+        columns: &[PilotScores],
+        precision: f64,
+    ) -> Option<(Vec<f64>, usize)> {
         let goal = Goal::new(precision, self.goal.delta()).ok()?;
-        let path = Path::new(columns, goal, self.planned);
+        let path = ThresholdPath::new(columns, goal, self.planned);
         let step = &path.steps()[path.walk(self.labels).chosen?];
         Some((step.thresholds.clone(), step.passers.len()))
     }
@@ -282,7 +286,7 @@ impl CalibrationData<'_> {
     /// Verifiers without which the path leads to at least as many answers.
     pub(super) fn omissions(
         &self,
-        columns: &[Column],
+        columns: &[PilotScores],
         finding: &CalibrationReport,
     ) -> Vec<RedundantVerifier> {
         let kept_with = finding.chosen.map_or(0, |chosen| finding.steps[chosen].passing);
@@ -327,7 +331,7 @@ fn auc(right: &[f64], wrong: &[f64]) -> Option<f64> {
 }
 
 /// The largest precision that labels show, from below.
-fn shown_precision(row: &Row, delta: f64) -> f64 {
+fn shown_precision(row: &StepLabels, delta: f64) -> f64 {
     let is_shown = |precision: f64| {
         Goal::new(precision, delta)
             .is_ok_and(|goal| goal.is_shown(row.right_count, row.wrong_count))
@@ -360,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_step_shows_what_its_labels_show() {
-        let row = Row {
+        let row = StepLabels {
             right_count: 68,
             wrong_count: 0,
             log_evidence: 0.0,
@@ -369,7 +373,7 @@ mod tests {
         };
         let shown = shown_precision(&row, 0.05);
         assert!((0.95..0.951).contains(&shown), "{shown}");
-        let nothing = Row {
+        let nothing = StepLabels {
             right_count: 0,
             wrong_count: 9,
             log_evidence: 0.0,

@@ -1,7 +1,7 @@
 //! A verifier that took much of the money and was implied by another one: what it took, and an estimate
 //! of what leaving it out would have saved.
 
-use goodarm_core::implied::{Implied, Verdict, implied};
+use goodarm_core::implied::{Implication, PairVerdict, implied};
 use goodarm_core::{ArmId, AttributeId, Books, Cost};
 use goodarm_files::words::counted;
 use serde::Serialize;
@@ -50,7 +50,7 @@ impl ImpliedView {
         let prices: Vec<f64> = verifiers.iter().map(price).collect();
         let id = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         let found = implied(&spent, &prices, problem.arm_count(), |arm, attribute| {
-            Verdict::of(books, ArmId(id(arm)), AttributeId(id(attribute)))
+            PairVerdict::of(books, ArmId(id(arm)), AttributeId(id(attribute)))
         })?;
         let verifier = &verifiers[found.attribute.index()];
         let by = &verifiers[found.by.index()].name;
@@ -67,7 +67,7 @@ impl ImpliedView {
     }
 }
 
-fn words(verifier: &str, by: &str, found: &Implied, certified: usize) -> String {
+fn words(verifier: &str, by: &str, found: &Implication, certified: usize) -> String {
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let estimate = if certified > 0 {
         format!(

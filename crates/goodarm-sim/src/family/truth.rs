@@ -1,7 +1,7 @@
 //! Worlds in which an answer is right or wrong, which no verifier is told: those that are approved of need not be
 //! right. The truth is for after the run.
 
-use goodarm_core::calibration::{Column, Goal, Path, Threshold};
+use goodarm_core::calibration::{Goal, PilotScores, Threshold, ThresholdPath};
 use serde::Deserialize;
 
 use super::{Skeleton, matrix};
@@ -103,11 +103,11 @@ impl BiasedSpec {
                 Some(f64::from(u32::try_from(count).unwrap_or(0)) / f64::from(spec.calls))
             };
             let means = answers.iter().map(&mut mean).collect();
-            Column { means, threshold: Threshold::Free { lowest: 0.0 } }
+            PilotScores { means, threshold: Threshold::Free { lowest: 0.0 } }
         };
-        let columns: Vec<Column> = (0..self.prices.len()).map(&mut column).collect();
+        let columns: Vec<PilotScores> = (0..self.prices.len()).map(&mut column).collect();
         let goal = Goal::new(spec.precision, spec.delta).expect("checked with the world");
-        let path = Path::new(&columns, goal, spec.labels as u64);
+        let path = ThresholdPath::new(&columns, goal, spec.labels as u64);
         let labels: Vec<(usize, bool)> =
             answers.iter().map(|answer| answer.kind == 0).enumerate().take(spec.labels).collect();
         match path.walk(&labels).chosen {

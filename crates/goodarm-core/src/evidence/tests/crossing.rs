@@ -10,7 +10,7 @@ use crate::evidence::bounded::{Bounded, Wealths};
 use crate::evidence::grid::BETS;
 use crate::evidence::sub_gaussian::SubGaussian;
 use crate::evidence::weights::{Weights, WeightsId};
-use crate::evidence::{Evidence, Method, Process};
+use crate::evidence::{Evidence, EvidenceMethod, Process};
 use crate::num::real;
 use crate::prior::Prior;
 use crate::problem::Guarantee;
@@ -83,7 +83,7 @@ const SCORES_PER_RUN: u32 = 400;
 fn crossings(process: &Process, draw: impl Fn(&mut Random) -> f64) -> (u32, u32) {
     let weights = Weights::new(process, Prior::START);
     let level = (1.0 / ALPHA).ln();
-    let method = Method {
+    let method = EvidenceMethod {
         process,
         weights: &weights,
         threshold: 0.5,

@@ -9,7 +9,7 @@ use crate::evidence::bounded::{Bounded, Wealths};
 use crate::evidence::grid::BETS;
 use crate::evidence::half_normal::HalfNormal;
 use crate::evidence::weights::{Weights, WeightsId};
-use crate::evidence::{Evidence, Method, Process};
+use crate::evidence::{Evidence, EvidenceMethod, Process};
 use crate::num::{Sum, real};
 use crate::prior::Prior;
 use crate::problem::{
@@ -81,7 +81,7 @@ impl Stream {
 
     /// Takes one more score; gives (evidence at present, strongest evidence against).
     fn absorb(&mut self, score: f64) -> (f64, f64) {
-        let method = Method {
+        let method = EvidenceMethod {
             process: &self.process,
             weights: &self.weights,
             threshold: self.threshold,

@@ -1,7 +1,7 @@
 //! Questions: several answers of which at most one is certified, votes on all of them at once, and answers
 //! that are born.
 
-use goodarm_core::books::{AddArmsError, DispatchError, Expected, LendError};
+use goodarm_core::books::{AddArmsError, DispatchError, ExpectedOutcome, LendError};
 use goodarm_core::problem::design::{DesignError, PROPOSED_ANSWERS_MAX};
 use goodarm_core::{
     ArmId, ArmStatus, Ask, AttributeId, BlockingFailure, Books, Call, Choice, Cost, CountedFailure,
@@ -375,11 +375,11 @@ fn a_reply_of_the_wrong_kind_changes_nothing() {
     let judged = books.dispatch(Target::Arm(ArmId(0), SECOND)).unwrap();
     let before = picture(&books);
     let ticket = asked.ticket;
-    let wrong = Err(SettleError::OtherReply { ticket, expected: Expected::Answer });
+    let wrong = Err(SettleError::OtherReply { ticket, expected: ExpectedOutcome::Answer });
     assert_eq!(books.tell(ticket, 1.0, UNIT), wrong);
     assert_eq!(books.tell_all(ticket, &[Some(1.0)], UNIT), wrong);
     let ticket = judged.ticket;
-    let wrong = SettleError::OtherReply { ticket, expected: Expected::Scores(1) };
+    let wrong = SettleError::OtherReply { ticket, expected: ExpectedOutcome::Scores(1) };
     assert_eq!(books.answer(ticket, Some(Label(0)), UNIT), Err(wrong));
     // A vote is asked of the question, by whatever door.
     let votes = DispatchError::AskedOfQuestions(FIRST);

@@ -1,7 +1,7 @@
 //! Thresholds that labels choose: how often fewer of the passing arms are right than was claimed. Wrong twins
 //! look at the labels before they lay out the path, or at every vector and not at a path.
 
-use goodarm_core::calibration::{Column, Goal, Path, Threshold};
+use goodarm_core::calibration::{Goal, PilotScores, Threshold, ThresholdPath};
 use goodarm_sim::random::Random;
 
 use super::limit::{check_broken, check_valid};
@@ -21,7 +21,7 @@ struct World {
 }
 
 struct Draw {
-    columns: Vec<Column>,
+    columns: Vec<PilotScores>,
     is_right: Vec<bool>,
     /// In random order.
     labels: Vec<(usize, bool)>,
@@ -30,11 +30,11 @@ struct Draw {
 impl World {
     fn draw(self, trial: u32) -> Draw {
         let mut random = Random::at(15, &[u64::from(trial)]);
-        let mut column = || Column {
+        let mut column = || PilotScores {
             means: (0..self.arms).map(|_| Some(random.uniform())).collect(),
             threshold: Threshold::Free { lowest: 0.0 },
         };
-        let columns: Vec<Column> = (0..self.verifiers).map(|_| column()).collect();
+        let columns: Vec<PilotScores> = (0..self.verifiers).map(|_| column()).collect();
         let least =
             |arm: usize| columns.iter().filter_map(|column| column.means[arm]).fold(1.0, f64::min);
         // The least of m uniform means is above x with probability (1 - x)^m.
@@ -93,16 +93,16 @@ const GETTING_WORSE: World = World { right: |rank| 1.0 - 0.6 * (1.0 - rank), ..A
 const UPSIDE_DOWN: World = World { right: |rank| 0.9 - 0.3 * rank, ..ALL_ALIKE };
 const ONE_VERIFIER: World = World { verifiers: 1, ..GETTING_WORSE };
 
-fn path(draw: &Draw, planned: usize) -> Path {
-    Path::new(&draw.columns, goal(), planned as u64)
+fn path(draw: &Draw, planned: usize) -> ThresholdPath {
+    ThresholdPath::new(&draw.columns, goal(), planned as u64)
 }
 
-fn chosen(path: &Path, labels: &[(usize, bool)]) -> Option<Vec<usize>> {
+fn chosen(path: &ThresholdPath, labels: &[(usize, bool)]) -> Option<Vec<usize>> {
     path.walk(labels).chosen.map(|step| path.steps()[step].passers.clone())
 }
 
 /// What is chosen as labels come in.
-fn walks(draw: &Draw, path: &Path) -> Vec<Vec<usize>> {
+fn walks(draw: &Draw, path: &ThresholdPath) -> Vec<Vec<usize>> {
     let counts = (20..=draw.labels.len()).step_by(10);
     counts.filter_map(|count| chosen(path, &draw.labels[..count])).collect()
 }
