@@ -25,8 +25,8 @@ use goodarm_record::terms::{CriterionTerms, GeneratorTerms, RunTerms, SolverTerm
 use serde::Serialize;
 
 pub use self::error::{JobError, JobProblem};
+use self::questions::JobSubjects;
 pub use self::questions::QuestionSpec;
-use self::questions::Subjects;
 pub use self::reader::{folder_of, read_file};
 use self::requirements::{Requirement, criterion_name};
 pub use self::schema::schema;
@@ -462,7 +462,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
         }
     }
     let name = Path::new(&origin.candidates_name);
-    let asked = Subjects::new(questions, candidates, &verifiers, &settings.id_field, name);
+    let asked = JobSubjects::new(questions, candidates, &verifiers, &settings.id_field, name);
     let mut asked =
         asked.map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
     if verifiers.is_empty() && problems.iter().all(|problem| problem.verifier.is_none()) {
@@ -504,7 +504,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     let problem =
         terms.problem().map_err(|error| JobError::one(ProblemKind::Terms, error.to_string()))?;
     let Origin { path, text, candidates_name, .. } = origin;
-    let Subjects { candidates, questions, finals, .. } = asked;
+    let JobSubjects { candidates, questions, finals, .. } = asked;
     Ok(Job {
         path,
         text,
@@ -523,7 +523,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
 /// Checks all who are called, and puts aside what is wrong with them.
 struct Checker<'a> {
     settings: &'a JobSettings,
-    asked: &'a Subjects,
+    asked: &'a JobSubjects,
     /// Those that are taken.
     names: BTreeSet<String>,
     problems: Vec<JobProblem>,
@@ -563,7 +563,7 @@ impl Checker<'_> {
 
 /// Everyone must find the fields that it needs in what it is called with; each has its place in the job.
 fn check_fields<'a>(
-    asked: &Subjects,
+    asked: &JobSubjects,
     called: impl Iterator<Item = (&'a JobService, usize)> + Clone,
 ) -> Result<(), JobError> {
     let unknown = called.clone().flat_map(|(called, place)| {
@@ -733,7 +733,7 @@ impl Ready {
         spec: ServiceSpec,
         makes_answers: bool,
         settings: &JobSettings,
-        asked: &Subjects,
+        asked: &JobSubjects,
     ) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = Vec::new();
         let claims =
@@ -797,7 +797,7 @@ impl Ready {
 }
 
 /// What a service cannot do as a generator or as a verifier.
-fn misused(spec: &ServiceSpec, makes_answers: bool, asked: &Subjects) -> Vec<KeyProblem> {
+fn misused(spec: &ServiceSpec, makes_answers: bool, asked: &JobSubjects) -> Vec<KeyProblem> {
     let mut problems = Vec::new();
     match (makes_answers, spec.service.manifest.answers_questions) {
         (false, true) => {
@@ -848,7 +848,7 @@ fn in_range(key: &str, value: f64) -> Result<f64, KeyProblem> {
 fn tariff(
     spec: &ServiceSpec,
     settings: &JobSettings,
-    asked: &Subjects,
+    asked: &JobSubjects,
 ) -> Result<Tariff, KeyProblem> {
     let pricing = spec.pricing.or_else(|| spec.service.manifest.price.pricing(settings.unit));
     let pricing = pricing.ok_or_else(|| {

@@ -1,59 +1,55 @@
-//! A run: asks the session, makes the calls, writes the journal. One thread does all of it except to
-//! wait for the disk: handing every call from thread to thread would cost more than it saves.
+//! A run: asks the session, makes the calls, writes the journal. One thread does all of it except
+//! waiting for the disk: handing every call from thread to thread would cost more than it saves.
 //!
-//! The order is what makes a crash harmless. Outcomes are written and told, the next calls are asked
-//! and written, then all of it is made durable at once; only after that does a call start or a
-//! certificate show. While the disk is at it, the run goes on with what comes back.
+//! The order of these steps makes a crash harmless. Outcomes are written and settled, the next calls are
+//! asked for and written, then all of it becomes durable at once; only after that does a call start or a
+//! certificate appear. While the disk writes, the run continues with the calls that come back.
 
-mod announce;
 mod disk;
 mod drive;
 mod health;
+mod journaled;
+mod notices;
 mod outcome;
 mod people;
 mod resume;
 mod settle;
 #[cfg(test)]
 mod simulation;
+mod start;
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use goodarm_core::{ArmId, DECISIONS, Options, Problem, Session, Target, Ticket, policy};
-use goodarm_data::candidates::Candidates;
+use goodarm_core::{ArmId, Session, Target};
 use goodarm_record::account::Account;
 use goodarm_record::ending::{Ending, RunError};
 use goodarm_record::finish::{self, Recovery};
 use goodarm_record::folder::Folder;
-use goodarm_record::journal::{FolderLock, Header, Journal, Storage as _, VERSION};
-use goodarm_record::outputs::{self, OutputError, RunState};
-use goodarm_record::replay::Balance;
-use goodarm_record::subjects::Subjects;
+use goodarm_record::journal::FolderLock;
+use goodarm_record::notice::Progress;
+use goodarm_record::outputs::{OutputError, RunState};
 use goodarm_record::view::Overview;
 use tokio::runtime::Runtime;
 
 use crate::engine::Engine;
 use crate::job::Job;
-use crate::run::announce::PendingNotices;
-use crate::run::disk::{Disk, Files, StorageFactory, SyncedStorage};
+use crate::run::disk::Files;
 use crate::run::health::Health;
+use crate::run::journaled::JournaledSession;
+use crate::run::notices::{PendingNotices, ProgressMeter};
 pub(crate) use crate::run::outcome::{of_answer, outcome};
 use crate::run::people::HumanCalls;
 
 /// A run that can be driven.
 pub struct Run {
     job: Arc<Job>,
-    session: Session,
-    account: Account,
-    /// The job's answers, and those that were made for its questions.
-    subjects: Subjects,
-    disk: Disk,
+    work: JournaledSession,
     engine: Engine,
     health: Health,
     people: HumanCalls,
-    news: PendingNotices,
-    /// For hosts without one of their own; taken out while it is used.
+    notices: PendingNotices,
+    /// For [`Run::drive`]; taken out while it is used.
     runtime: Option<Runtime>,
     recovery: Recovery,
     _lock: FolderLock,
@@ -62,104 +58,24 @@ pub struct Run {
 impl Run {
     /// Begins a new run in the job's output folder.
     pub fn begin(job: Arc<Job>) -> Result<Self, RunError> {
-        Self::begin_on(&Files, job)
+        start::begin(&Files, job)
     }
 
-    fn begin_on(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Self, RunError> {
-        let folder = Folder::new(&job.settings.output);
-        if let Some(file) = folder.file_in_the_way() {
-            return Err(RunError::OutputIsFile(file.to_owned()));
-        }
-        fs::create_dir_all(folder.path()).map_err(|error| RunError::file(folder.path(), error))?;
-        let lock = FolderLock::take(folder.path())?;
-        let storage = resume::open_journal(media, &folder)?;
-        if storage.is_some() && !resume::is_unborn(&folder.journal()) {
-            return Err(RunError::AlreadyBegun(folder.path().to_owned()));
-        }
-        Self::begin_in(media, &folder, storage, job, lock)
-    }
-
-    /// Begins a new run in the job's output folder; one that is there already is moved aside, and where
-    /// it is now comes back, too. Its calls count for nothing here, so both keep their promise.
+    /// Begins a new run in the job's output folder. A run that is there already is moved aside, and its new
+    /// folder is returned. Its calls do not count here, so both runs keep their promise.
     pub fn begin_again(job: Arc<Job>) -> Result<(Self, Option<PathBuf>), RunError> {
-        let folder = Folder::new(&job.settings.output);
-        let mut aside = None;
-        if folder.journal().exists() {
-            // Not under the hands of a process that is at it.
-            let lock = FolderLock::take(folder.path())?;
-            if let Err(error @ RunError::Locked(_)) = resume::open_journal(&Files, &folder) {
-                return Err(error);
-            }
-            aside = Some(folder.set_aside().map_err(|error| RunError::file(folder.path(), error))?);
-            drop(lock);
-        }
+        let aside = start::set_aside(&Folder::new(&job.settings.output))?;
         Ok((Self::begin(job)?, aside))
     }
 
-    /// Begins in a folder whose journal is not there, or has no beginning.
-    fn begin_in(
-        media: &dyn StorageFactory,
-        folder: &Folder,
-        storage: Option<Box<dyn SyncedStorage>>,
-        job: Arc<Job>,
-        lock: FolderLock,
-    ) -> Result<Self, RunError> {
-        resume::in_the_way(folder)?;
-        let storage = match storage {
-            Some(mut storage) => storage.truncate(0).map(|()| storage),
-            None => media.create(&folder.journal()),
-        };
-        let storage = storage.map_err(|error| RunError::journal(folder, error))?;
-        let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
-        keep_inputs(folder, &job)?;
-        let balance = opening(&job, job.problem.clone());
-        Self::assemble(job, balance, journal, Ticket(0), lock)
-    }
-
-    fn assemble(
-        job: Arc<Job>,
-        Balance { books: session, account, subjects }: Balance<Session>,
-        journal: Journal<Box<dyn SyncedStorage>>,
-        ticket_next: Ticket,
-        lock: FolderLock,
-    ) -> Result<Self, RunError> {
-        let health = Health::new(&job, &account);
-        let throttles = job.services().zip(health.on_trial()).map(|(service, is_on_trial)| {
-            let throttle = service.throttle(service.limits);
-            if is_on_trial { throttle.on_trial() } else { throttle }
-        });
-        let engine = Engine::new(throttles, job.settings.concurrency);
-        let disk =
-            Disk::new(journal).map_err(|error| RunError::file(&job.settings.output, error))?;
-        Ok(Self {
-            news: PendingNotices::new(account.services().len(), session.certified().len()),
-            people: HumanCalls::new(&job, ticket_next),
-            subjects: subjects.expect("a run has its answers"),
-            health,
-            job,
-            session,
-            disk,
-            engine,
-            account,
-            runtime: None,
-            recovery: Recovery::default(),
-            _lock: lock,
-        })
-    }
-
-    /// Takes up the run in the job's output folder where it was left.
+    /// Continues the run in the job's output folder where it stopped.
     pub fn resume(job: Arc<Job>) -> Result<Self, RunError> {
         resume::resume(&Files, job)
     }
 
-    /// Every reason for which the run would not be resumed with the job as it is; nothing is changed.
+    /// Every reason why the run could not be resumed with this job. Changes nothing.
     pub fn refusals(job: &Job) -> Vec<RunError> {
         resume::refusals(job)
-    }
-
-    /// The state of the work.
-    pub const fn session(&self) -> &Session {
-        &self.session
     }
 
     /// The job.
@@ -167,29 +83,39 @@ impl Run {
         &self.job
     }
 
-    /// The answers: the job's, and behind them those that were made for its questions.
-    pub const fn candidates(&self) -> &Arc<Candidates> {
-        &self.subjects.candidates
+    /// The state of the work.
+    pub const fn session(&self) -> &Session {
+        &self.work.session
     }
 
-    /// The object of an answer that was made during the run.
-    pub fn made(&self, arm: ArmId) -> Option<&str> {
-        let is_made = arm.index() >= self.job.candidates.len();
-        is_made.then(|| self.subjects.candidates.json(arm))
-    }
-
-    /// What was counted since the run began, in whatever process.
+    /// The totals since the run began, over all processes.
     pub const fn account(&self) -> &Account {
-        &self.account
+        &self.work.account
     }
 
-    /// What it found of the last process when it was resumed.
+    /// What resuming found of the last process.
     pub const fn recovery(&self) -> Recovery {
         self.recovery
     }
 
-    /// Writes all files of the folder but the journal and the candidates. The run has ended: after an error
-    /// nobody knows how much of its journal is durable, and a summary must not have seen more.
+    /// Whether the run continues when it can only wait for people; it does by default. A run that ends instead
+    /// can be resumed when they have answered.
+    pub const fn set_waits_for_people(&mut self, waits: bool) {
+        self.people.are_waited_for = waits;
+    }
+
+    /// Calls that wait for people, in whichever process they are answered.
+    pub fn waiting_for_people(&self) -> usize {
+        self.people.count()
+    }
+
+    /// How far it has come, before the first call of this process.
+    pub fn progress(&self) -> Progress {
+        ProgressMeter::new(self).progress(self, false)
+    }
+
+    /// Writes all files of the folder except the journal and the candidates. The run has ended: after an error
+    /// it is unknown how much of its journal is durable, and a summary must not show more.
     pub fn write_outputs(&self, ending: &Ending) -> Result<Overview, OutputError> {
         let folder = Folder::new(&self.job.settings.output);
         finish::write(&self.state(&folder), ending)
@@ -200,9 +126,9 @@ impl Run {
         RunState {
             folder,
             terms: &self.job.terms,
-            books: self.session.books(),
-            account: &self.account,
-            candidates: &self.subjects.candidates,
+            books: self.work.books(),
+            account: &self.work.account,
+            candidates: &self.work.subjects.candidates,
             questions: self.job.questions.as_deref(),
         }
     }
@@ -217,51 +143,10 @@ impl Drop for Run {
     }
 }
 
-/// The place of what a call is about, among all answers or all questions.
-const fn place_of(target: Target) -> ArmId {
+/// The index of what a call is about, among all answers or all questions.
+const fn subject_of(target: Target) -> ArmId {
     match target {
         Target::Arm(arm, _) => arm,
         Target::Question(question, _) => ArmId(question.0),
-    }
-}
-
-/// Keeps the job, the candidates and the questions in the run's folder, so that it can be read without
-/// them.
-fn keep_inputs(folder: &Folder, job: &Job) -> Result<(), RunError> {
-    fs::write(folder.job(), &job.text).map_err(|error| RunError::file(&folder.job(), error))?;
-    outputs::write_candidates(&folder.candidates(), &job.candidates)?;
-    if let Some(questions) = &job.questions {
-        outputs::write_candidates(&folder.questions(), &questions.list)?;
-    }
-    Ok(())
-}
-
-/// A run of this job before its first call.
-fn opening(job: &Job, problem: Problem) -> Balance<Session> {
-    let parameters = policy::Parameters {
-        seed: job.settings.seed,
-        calls_per_pair: job.settings.calls_per_pair,
-        ..Default::default()
-    };
-    let policy =
-        policy::by_name(&job.settings.policy, &parameters).expect("the job's policy is checked");
-    let options =
-        Options { stop_when_hopeless: job.settings.stop_when_hopeless, ..Options::default() };
-    let mut session = Session::with_options(problem, policy, options)
-        .expect("the default share of money in flight makes sense");
-    people::tell_who_is_slow(&mut session, &job.terms);
-    let subjects =
-        Subjects::new(Arc::clone(&job.candidates), job.questions.clone(), job.finals.clone());
-    Balance::opening(session).with(Some(subjects))
-}
-
-fn header(job: &Job) -> Header {
-    Header {
-        version: VERSION.to_owned(),
-        decisions: DECISIONS,
-        terms: job.terms.text(),
-        candidates: job.candidates.fingerprint(),
-        arm_count: job.problem.arm_count() as u64,
-        attribute_count: job.problem.attribute_count() as u64,
     }
 }

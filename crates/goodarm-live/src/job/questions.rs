@@ -148,7 +148,7 @@ impl Job {
 }
 
 /// Candidates, sorted by what they answer.
-pub(super) struct Subjects {
+pub(super) struct JobSubjects {
     pub(super) candidates: Candidates,
     pub(super) questions: Option<RunQuestions>,
     pub(super) finals: FinalAnswers,
@@ -160,7 +160,7 @@ pub(super) struct Subjects {
     sample: Option<Candidates>,
 }
 
-impl Subjects {
+impl JobSubjects {
     /// Candidates that each stand for themselves.
     fn nothing(candidates: Candidates) -> Self {
         Self {

@@ -32,7 +32,7 @@ pub(super) struct Disk {
     gathered: Batch,
     on_the_way: Option<Batch>,
     /// Calls whose intents are durable.
-    ready: VecDeque<(Call, CallTask)>,
+    ready: VecDeque<PendingCall>,
     sent_at: Instant,
     pace: Pace,
 }
@@ -100,11 +100,17 @@ impl SyncedStorage for FileStorage {
     }
 }
 
+/// A call that is asked for and not started.
+pub(super) struct PendingCall {
+    pub(super) call: Call,
+    pub(super) task: CallTask,
+}
+
 /// Records that become durable together.
 #[derive(Default)]
 struct Batch {
     /// To be started once their intents are durable.
-    calls: Vec<(Call, CallTask)>,
+    calls: Vec<PendingCall>,
     /// Whether someone waits for it: it holds the intent of a call that others make, or an outcome
     /// that they cannot give again.
     is_awaited: bool,
@@ -142,9 +148,9 @@ impl Disk {
     }
 
     /// Takes down the intent of a call that others will make, and keeps the call until it is durable.
-    pub(super) fn append_intent(&mut self, record: &Record<'_>, call: Call, task: CallTask) {
+    pub(super) fn append_intent(&mut self, record: &Record<'_>, call: PendingCall) {
         self.append_awaited(record);
-        self.gathered.calls.push((call, task));
+        self.gathered.calls.push(call);
     }
 
     /// Takes down what somebody waits for, such as the intent of a call that waits for people, who hear of it
@@ -166,7 +172,7 @@ impl Disk {
     }
 
     /// A call that can start.
-    pub(super) fn next_ready(&mut self) -> Option<(Call, CallTask)> {
+    pub(super) fn next_ready(&mut self) -> Option<PendingCall> {
         self.ready.pop_front()
     }
 
@@ -236,8 +242,8 @@ impl Disk {
     }
 
     /// Gives up all calls that were not started.
-    pub(super) fn take_back(&mut self) -> Vec<(Call, CallTask)> {
-        let mut calls: Vec<_> = self.ready.drain(..).collect();
+    pub(super) fn take_back(&mut self) -> Vec<PendingCall> {
+        let mut calls: Vec<PendingCall> = self.ready.drain(..).collect();
         if let Some(batch) = &mut self.on_the_way {
             calls.append(&mut batch.calls);
         }

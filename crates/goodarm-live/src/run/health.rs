@@ -1,4 +1,4 @@
-//! How the services of a run are doing: which have yet to give a score, and what is to be known of one.
+//! The health of a run's services: which have not given a score yet, and remarks about them.
 
 use std::collections::BTreeSet;
 
@@ -12,40 +12,38 @@ use goodarm_record::notice::Condition;
 use goodarm_record::subjects::Subjects;
 
 use crate::job::{Job, JobService};
-use crate::run::{outcome, place_of};
+use crate::run::{outcome, subject_of};
 use crate::service::{Reply, ServiceWarning, Verdict};
 use crate::throttle::Throttle;
 
-/// What each service has yet to show. People are not on trial: an answer of "cannot tell" is not a failure.
-pub(super) struct Health(Vec<ServiceHealth>);
+/// By service; `None` for people, who are not on trial: "cannot tell" is not a failure.
+pub(super) struct Health(Vec<Option<ServiceHealth>>);
 
-/// A service that has yet to give a score.
+/// What a service has shown so far. It is on trial until everything is scored.
 struct ServiceHealth {
-    /// What it has yet to give a score for: its only attribute, or some criteria, counted from 0. A
-    /// generator has one, its answers.
+    /// What it has not scored yet: its only attribute, or some criteria, counted from 0. A generator has
+    /// one, its answers.
     silent: BTreeSet<usize>,
-    /// The first call that brought no score.
+    /// The first call without a score.
     unscored: Option<SettledCall<'static>>,
 }
 
 impl Health {
     pub(super) fn new(job: &Job, account: &Account) -> Self {
-        let trial = |(service, called): (ServiceId, &JobService)| ServiceHealth {
-            silent: match called.service.people() {
-                Some(_) => BTreeSet::new(),
-                None => never_scored(job, account, service),
-            },
-            unscored: None,
+        let health = |(id, service): (ServiceId, &JobService)| {
+            let silent = || never_scored(job, account, id);
+            let is_person = service.service.people().is_some();
+            (!is_person).then(|| ServiceHealth { silent: silent(), unscored: None })
         };
-        Self(job.problem.services().zip(job.services()).map(trial).collect())
+        Self(job.problem.services().zip(job.services()).map(health).collect())
     }
 
-    /// Of each service: whether it has yet to give a score.
+    /// By service: whether it has not given all kinds of scores yet.
     pub(super) fn on_trial(&self) -> impl Iterator<Item = bool> + '_ {
-        self.0.iter().map(|trial| !trial.silent.is_empty())
+        self.0.iter().map(|health| health.as_ref().is_some_and(|it| !it.silent.is_empty()))
     }
 
-    /// How a run ends whose services are in these conditions, if no more calls are made of one.
+    /// How the run ends if a service in these conditions gets no more calls.
     pub(super) fn ending(
         &self,
         job: &Job,
@@ -80,7 +78,7 @@ impl Health {
         reason: String,
     ) -> Ending {
         let verifier = job.service(service);
-        let call = self.0[service.index()].unscored.as_ref();
+        let call = self.0[service.index()].as_ref().and_then(|health| health.unscored.as_ref());
         let target = call.map_or_else(|| job.target_of(service), |call| call.target);
         let (list, place) = subjects.place(target);
         let candidate = list.get(place);
@@ -90,7 +88,7 @@ impl Health {
             lacks: if answers { "an answer" } else { "a score" },
             request: verifier.request(&candidate),
             id: candidate.id,
-            // Of one that nobody answered, all addresses are worth knowing.
+            // If no address answered, the reason lists all of them.
             reason: match call {
                 Some(call) if !matches!(call.failure(), Some(Failure::Void(_))) => {
                     call.note.reason.to_string()
@@ -101,10 +99,11 @@ impl Health {
         }))
     }
 
-    /// Whether the verifier works: whoever never gave a score, be it for one of several criteria, is not
-    /// asked for long.
+    /// Takes note of a call. A service that never gives a score, even for one of several criteria, is soon
+    /// stopped by its throttle.
     pub(super) fn note(&mut self, problem: &Problem, throttle: &Throttle, call: &SettledCall<'_>) {
-        let ServiceHealth { silent, unscored } = &mut self.0[problem.service(call.target).index()];
+        let health = &mut self.0[problem.service(call.target).index()];
+        let Some(ServiceHealth { silent, unscored }) = health else { return };
         match call.target {
             Target::Arm(_, lead) => {
                 for (criterion, attribute) in problem.members(lead).iter().enumerate() {
@@ -123,9 +122,9 @@ impl Health {
                 return;
             }
             None => throttle.unscored(&call.note.reason),
-            // It was turned away for its answer, which says nothing about the verifier.
+            // It was throttled because of its answer, which is not the service's fault.
             Some(Failure::Counted(CountedFailure::GivenUp))
-                if throttle.on_answer(place_of(call.target)).is_refused() =>
+                if throttle.on_answer(subject_of(call.target)).is_refused() =>
             {
                 throttle.unmade()
             }
@@ -144,8 +143,8 @@ impl Health {
     }
 }
 
-/// What is to be known about a service since this reply, and is not in the journal yet. A reply is to have a
-/// score for each of `declared`.
+/// What this reply shows about its service that is not in the journal yet. A reply should have a score for
+/// each of `declared`.
 pub(super) fn warning(
     service: &JobService,
     declared: &[&Attribute],
@@ -163,7 +162,7 @@ pub(super) fn warning(
     let is_one_of_several = declared.len() > 1;
     let off_scale = declared.iter().zip(scores).find_map(|(declared, score)| {
         let [lowest, highest] = outcome::off_scale(declared, score?)?;
-        // The warning stands with the first criterion, whose calls they are.
+        // The warning is shown with the first criterion.
         let who = if is_one_of_several { declared.name() } else { "it" };
         Some(ServiceWarning {
             weakens_promise: false,
@@ -192,5 +191,5 @@ fn never_scored(job: &Job, account: &Account, service: ServiceId) -> BTreeSet<us
     }
 }
 
-/// More about one verifier is not kept.
+/// More remarks about one service are not kept.
 const REMARKS_MAX: usize = 8;

@@ -1,4 +1,4 @@
-//! Taking up a run where it was left: by a stop, a crash, or a power cut at any byte.
+//! Resuming a run after a stop, a crash, or a power cut at any byte.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,17 +23,19 @@ use goodarm_record::terms::RunTerms;
 
 use crate::job::Job;
 use crate::run::disk::{Files, StorageFactory, SyncedStorage};
+use crate::run::journaled::JournaledSession;
 use crate::run::settle::Origin;
-use crate::run::{Run, keep_inputs, opening, place_of};
+use crate::run::start::{self, opening};
+use crate::run::{Run, subject_of};
 use crate::service::Dispatch;
 
-/// Whether a journal's first frame never came to be: then nothing was asked and nothing is lost.
-pub(super) fn is_unborn(path: &Path) -> bool {
+/// Whether a journal's first frame was never written: then no call was asked for and nothing is lost.
+pub(super) fn has_no_header(path: &Path) -> bool {
     matches!(journal::open(path), Ok(OpenedJournal::NeverBegun { .. }))
 }
 
-/// The journal of a folder, if there is one, for this process alone to write. The lock of the folder
-/// is a file that anyone can remove.
+/// The journal of a folder, if there is one, opened for writing by this process alone. The folder's lock
+/// does not suffice: it is a file that can be removed.
 pub(super) fn open_journal(
     media: &dyn StorageFactory,
     folder: &Folder,
@@ -45,7 +47,7 @@ pub(super) fn open_journal(
     }
 }
 
-/// What a journal begins with, and the problem that it is about; `None` if its first frame never came to be.
+/// A journal's history and problem; `None` if its first frame was never written.
 fn open_history(path: &Path) -> Result<Option<(History, Problem)>, RunError> {
     let journal = |error| RunError::Journal { path: path.to_owned(), error };
     match History::open(path) {
@@ -69,36 +71,36 @@ pub(super) fn resume(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, R
     let lock = FolderLock::take(folder.path())?;
     let storage = open_journal(media, &folder)?.ok_or_else(nothing)?;
     let Some((history, problem)) = open_history(&path)? else {
-        return Run::begin_in(media, &folder, Some(storage), job, lock);
+        return start::begin_in(media, &folder, Some(storage), job, lock);
     };
-    // Before books are made for as many candidates as it says.
+    // Before books are made for the number of candidates that the journal claims.
     check_terms(history.header(), &history.terms, &job)?;
-    let Replay { history, follower, .. } = Past::read(history, problem, &job)?;
-    let Past { balance, refused, ticket_next, .. } = follower;
+    let Replay { history, follower, .. } = ReplayedRun::read(history, problem, &job)?;
+    let ReplayedRun { balance, given_up, ticket_next, .. } = follower;
     let lost = history.in_flight().collect();
     let tail = history.finish().map_err(|error| RunError::Journal { path, error })?;
     folder.check_seen()?;
     labels::check_none_gone(&folder).map_err(|error| RunError::Labels(Box::new(error)))?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
-    let mut run = Run::assemble(job, balance, journal, ticket_next, lock)?;
+    let mut run = start::assemble(job, balance, journal, ticket_next, lock)?;
     run.recovery.bytes_cut = tail.bytes_cut;
-    for (target, count) in refused {
+    for (target, count) in given_up {
         let service = run.job.problem.service(target);
-        // After a fixed number of attempts a call is given up whatever becomes of others.
+        // With a fixed number of attempts, other calls do not matter.
         if run.job.service(service).limits.retries.is_none() {
-            run.engine.throttle(service.index()).restore_throttled(place_of(target), count);
+            run.engine.throttle(service.index()).restore_throttled(subject_of(target), count);
         }
     }
-    run.raise_budget()?;
-    keep_inputs(&folder, &run.job)?;
+    raise_budget(&mut run.work, &run.job)?;
+    start::keep_inputs(&folder, &run.job)?;
     run.settle_lost(lost);
-    run.add_candidates()?;
-    run.disk.commit_first().map_err(RunError::NotDurable)?;
+    run.recovery.added = add_candidates(&mut run.work, &run.job)?;
+    run.work.disk.commit_first().map_err(RunError::NotDurable)?;
     Ok(run)
 }
 
-/// Every reason for which the run of this job would not be resumed as it is, in the order in which it
-/// would be told. Nothing is changed.
+/// Every reason why this job's run could not be resumed, in the order in which [`resume`] checks. Changes
+/// nothing.
 pub(super) fn refusals(job: &Job) -> Vec<RunError> {
     let folder = Folder::new(&job.settings.output);
     let path = folder.journal();
@@ -106,7 +108,7 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
         return vec![RunError::NothingToResume(folder.path().to_owned())];
     }
     let mut refusals = Vec::new();
-    // The file `lock` is not made here if it is not there; then nobody holds it.
+    // A missing file `lock` is not created here: it means that the folder is not locked.
     let is_locked = folder.path().join("lock").exists();
     let lock = is_locked.then(|| FolderLock::take(folder.path())).transpose();
     match lock {
@@ -116,7 +118,7 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
     let (history, problem) = match open_history(&path) {
         Ok(Some(opened)) => opened,
         Ok(None) => {
-            refusals.extend(in_the_way(&folder).err());
+            refusals.extend(check_no_outputs(&folder).err());
             return refusals;
         }
         Err(error) => {
@@ -129,8 +131,8 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
         _ => Vec::new(),
     };
     if changes.is_empty() {
-        match Past::read(history, problem, job) {
-            Ok(mut past) => changes.extend(past.follower.unwanted()),
+        match ReplayedRun::read(history, problem, job) {
+            Ok(mut past) => changes.extend(past.follower.refused_changes()),
             Err(RunError::Changed(more)) => changes.extend(more),
             Err(error) => refusals.push(error),
         }
@@ -149,25 +151,25 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
     refusals
 }
 
-/// The journal's beginning is the first thing that a run writes: without it, anything else here was paid
-/// for in a run that is lost, or is not ours.
-pub(super) fn in_the_way(folder: &Folder) -> Result<(), RunError> {
+/// A run writes the journal's header first. Without it, other files here were paid for by a run that is
+/// lost, or belong to another program.
+pub(super) fn check_no_outputs(folder: &Folder) -> Result<(), RunError> {
     let file = folder.outputs().find(|path| path.exists());
     file.map_or(Ok(()), |path| Err(RunError::InTheWay(path)))
 }
 
-/// What a journal leads to.
-struct Past<'a> {
+/// The state of a run at the end of its journal.
+struct ReplayedRun<'a> {
     job: &'a Job,
-    /// With the session, which makes sure that the policy asks for the same again.
+    /// The session checks that its policy asks for the same calls again.
     balance: Balance<Session>,
-    /// Calls that were given up, and how many since one got through.
-    refused: BTreeMap<Target, u32>,
-    /// The number of the next call.
+    /// How many calls were given up since the last one with an outcome.
+    given_up: BTreeMap<Target, u32>,
+    /// The next call's ticket.
     ticket_next: Ticket,
 }
 
-impl Follower for Past<'_> {
+impl Follower for ReplayedRun<'_> {
     type Refusal = RunError;
 
     fn follow(&mut self, entry: &JournalEntry<'_>) -> Result<(), RunError> {
@@ -189,22 +191,22 @@ impl Follower for Past<'_> {
         let Some(call) = &entry.call else { return Ok(()) };
         match call.failure() {
             Some(Failure::Counted(CountedFailure::GivenUp)) => {
-                *self.refused.entry(call.target).or_default() += 1;
+                *self.given_up.entry(call.target).or_default() += 1;
             }
-            None => drop(self.refused.remove(&call.target)),
+            None => drop(self.given_up.remove(&call.target)),
             Some(_) => {}
         }
         Ok(())
     }
 }
 
-impl<'a> Past<'a> {
-    /// Does again what is in the journal of this job.
+impl<'a> ReplayedRun<'a> {
+    /// Replays the journal of this job.
     fn read(history: History, problem: Problem, job: &'a Job) -> Result<Replay<Self>, RunError> {
         let past = Self {
             job,
             balance: opening(job, problem),
-            refused: BTreeMap::new(),
+            given_up: BTreeMap::new(),
             ticket_next: Ticket(0),
         };
         let journal = Folder::new(&job.settings.output).journal();
@@ -213,8 +215,8 @@ impl<'a> Past<'a> {
         Ok(replay)
     }
 
-    /// What of the job cannot be taken up behind it.
-    fn unwanted(&mut self) -> Vec<String> {
+    /// Changes of budget and candidates that the run cannot take.
+    fn refused_changes(&mut self) -> Vec<String> {
         let (job, Balance { books: session, subjects, .. }) = (self.job, &mut self.balance);
         let books = session.books();
         let (began, now) = (books.problem().budget(), books.ledger().budget());
@@ -239,7 +241,7 @@ fn last_budget(mut replay: Replay<()>) -> Result<(Cost, Cost), RunError> {
     Ok((began, now))
 }
 
-/// Why a run cannot be taken up if its journal cannot be replayed.
+/// Why a run cannot be resumed whose journal cannot be replayed.
 fn of_replay<R>(error: JournalError<R>, refused: impl FnOnce(R) -> RunError) -> RunError {
     match error {
         JournalError::History { path, error } => RunError::Journal { path, error },
@@ -247,7 +249,7 @@ fn of_replay<R>(error: JournalError<R>, refused: impl FnOnce(R) -> RunError) -> 
     }
 }
 
-/// No money is spent beyond what the job says now, even if it was promised once.
+/// Never spend more than the job allows now, even if it allowed more before.
 fn lowered_budget(began: Cost, now: Cost, job: &Job) -> Option<String> {
     let wanted = job.settings.budget;
     let raised = if now > began { format!("was raised to {now} and ") } else { String::new() };
@@ -259,22 +261,23 @@ fn lowered_budget(began: Cost, now: Cost, job: &Job) -> Option<String> {
 }
 
 impl Run {
-    /// Calls that were in flight when the process died: they may have been made, so each counts as
-    /// spent and as the lowest score, in its place. Skipping or repeating them would break δ, unless
-    /// the verifier is exact. Those that wait for people stand: nobody but they can lose them.
+    /// Settles the calls that were in flight when the process died. They may have been made, so each counts
+    /// as spent and as the lowest score, in dispatch order. Skipping or repeating them would break δ,
+    /// unless the verifier is exact. Calls for people stay open.
     fn settle_lost(&mut self, lost: Vec<(Ticket, Target)>) {
         for (ticket, target) in lost {
             let service = self.job.terms.service(target);
             let (ceiling, is_exact) = (service.ceiling, service.scores == Scores::Exact);
             if service.people.is_some() {
-                self.ask_people(Call::again(ticket, target, ceiling));
+                let names = self.work.names(&self.job, target);
+                self.people.ask(Call::again(ticket, target, ceiling), names);
                 continue;
             }
-            if let Some(Dispatch::Now(reply)) = self.dispatch(target) {
-                self.settle(Call::again(ticket, target, ceiling), reply, Origin::Own);
+            if let Some(Dispatch::Now(reply)) = self.work.dispatch(&self.job, target) {
+                self.settle(Call::again(ticket, target, ceiling), reply, Origin::Local);
                 continue;
             }
-            // An exact verifier would say the same again, so asking again takes no second chance.
+            // An exact verifier gives the same score again, so asking again is not a second chance.
             let failure = if is_exact {
                 Failure::Void(VoidFailure::LostRepeatable)
             } else {
@@ -284,45 +287,42 @@ impl Run {
             let note = Note { reason, ..Note::default() };
             let outcome = Outcome::Failed(failure);
             let call = SettledCall { ticket, target, outcome, cost: ceiling, note };
-            self.book(&call, Origin::Others);
+            self.work.settle(&call, Origin::Remote);
             self.recovery.lost += 1;
         }
     }
+}
 
-    /// Takes up the candidates that are in the job and not in the journal. The run's folder has them
-    /// already, so that whoever reads of them in the journal finds them.
-    fn add_candidates(&mut self) -> Result<(), RunError> {
-        let candidates = &self.subjects.candidates;
-        let count = candidates.len() - self.session.books().problem().arm_count();
-        if count == 0 {
-            return Ok(());
-        }
+/// Adds the candidates of the job that are not in the journal, and returns their number. The run's folder
+/// has them already, for readers of the journal.
+fn add_candidates(work: &mut JournaledSession, job: &Job) -> Result<usize, RunError> {
+    let candidates = &work.subjects.candidates;
+    let count = candidates.len() - work.books().problem().arm_count();
+    if count > 0 {
         let refused =
-            |error| RunError::Changed(vec![format!("  {}: {error}", self.job.candidates_name)]);
-        self.session.add_arms(count).map_err(refused)?;
+            |error| RunError::Changed(vec![format!("  {}: {error}", job.candidates_name)]);
+        work.session.add_arms(count).map_err(refused)?;
         let event = Event::ArmsAdded {
             count: u32::try_from(count).expect("there are fewer than 2^32 candidates"),
         };
         let note = Note { candidates: candidates.fingerprint(), ..Note::default() };
-        self.disk.append(&Record { event, note });
-        self.recovery.added = count;
-        Ok(())
+        work.disk.append(&Record { event, note });
     }
+    Ok(count)
+}
 
-    fn raise_budget(&mut self) -> Result<(), RunError> {
-        let now = self.session.books().ledger().budget();
-        let wanted = self.job.settings.budget;
-        let began = self.session.books().problem().budget();
-        if let Some(text) = lowered_budget(began, now, &self.job) {
-            return Err(RunError::Changed(vec![text]));
-        }
-        if wanted > now {
-            self.disk.append(&Event::BudgetRaised { budget: wanted }.into());
-            self.session.raise_budget(wanted);
-            self.account.budgets.push(wanted);
-        }
-        Ok(())
+fn raise_budget(work: &mut JournaledSession, job: &Job) -> Result<(), RunError> {
+    let (began, now) = (work.books().problem().budget(), work.books().ledger().budget());
+    if let Some(text) = lowered_budget(began, now, job) {
+        return Err(RunError::Changed(vec![text]));
     }
+    let budget = job.settings.budget;
+    if budget > now {
+        work.disk.append(&Event::BudgetRaised { budget }.into());
+        work.session.raise_budget(budget);
+        work.account.budgets.push(budget);
+    }
+    Ok(())
 }
 
 fn other_candidates(job: &Job) -> String {
@@ -336,7 +336,7 @@ fn other_candidates(job: &Job) -> String {
     format!("  the content of {name}{rule}")
 }
 
-/// What may be said beside the job's text.
+/// A change of what may be set outside of the job's text.
 fn changed_policy(before: &RunTerms, now: &RunTerms) -> Option<String> {
     let calls = |terms: &RunTerms| terms.calls_per_pair.map_or("none".into(), |it| it.to_string());
     if before.policy != now.policy {
@@ -348,7 +348,7 @@ fn changed_policy(before: &RunTerms, now: &RunTerms) -> Option<String> {
     }
 }
 
-/// Whether the job still keeps to the terms in the journal.
+/// Checks that the job still has the terms in the journal.
 fn check_terms(header: &Header, terms: &RunTerms, job: &Job) -> Result<(), RunError> {
     let mut changes = changes::of_job(&terms.job, &job.text);
     if changes.is_empty() {
@@ -379,7 +379,7 @@ fn check_terms(header: &Header, terms: &RunTerms, job: &Job) -> Result<(), RunEr
     let is_same_job = changes.is_empty();
     for (path, content) in terms.files.iter().flatten() {
         let now = job.terms.files.as_ref().and_then(|files| files.get(path));
-        // One that the job no longer names is among its changes already.
+        // A file that the job no longer names is among its changes already.
         if now.map_or(is_same_job, |now| now != content) {
             changes.push(format!(
                 "  the content of {path}: put it back, or begin a new run with another output"

@@ -1,8 +1,10 @@
-//! What comes back from a call: it is written down, told to the session, and counted.
+//! A call that came back: its reply becomes an outcome, which is written, settled, counted and announced.
+
+use std::mem;
 
 use goodarm_core::{Attribute, Call, Cost, CountedFailure, Failure, Outcome, Source, Target};
 use goodarm_record::history::SettledCall;
-use goodarm_record::journal::{Note, Record};
+use goodarm_record::journal::Note;
 use goodarm_record::questions::kept_answer;
 use goodarm_record::reply::shorten;
 
@@ -14,10 +16,10 @@ use crate::service::{AnswerReply, Reply, Verdict};
 impl Run {
     pub(super) fn settle_returned(&mut self, CallReturn { call, reply }: CallReturn) {
         if let Some(reply) = reply {
-            self.settle(call, reply, Origin::Others);
+            self.settle(call, reply, Origin::Remote);
             return;
         }
-        // Its task died, by a bug or with its runtime. The call may have been made, and is paid.
+        // The call may have been made, so it is paid.
         let reason = "the task that made the call died: a bug, or the runtime is gone".into();
         let settled = SettledCall {
             ticket: call.ticket,
@@ -26,30 +28,23 @@ impl Run {
             cost: call.ceiling,
             note: Note { reason, ..Note::default() },
         };
-        self.book(&settled, Origin::Others);
-        self.note_health(&settled);
-        self.news.take(settled, self.job.problem.service(call.target));
+        self.take_settled(settled, Origin::Remote, true);
     }
 
-    /// Books what came back.
-    pub(super) fn settle(
-        &mut self,
-        Call { ticket, target, attempt, .. }: Call,
-        mut reply: Reply,
-        origin: Origin,
-    ) {
-        let service = self.job.problem.service(target);
-        let called = self.job.service(service);
-        let charged = called.charge(&reply.usage);
-        let problem = self.session.books().problem();
+    pub(super) fn settle(&mut self, call: Call, mut reply: Reply, origin: Origin) {
+        let Call { ticket, target, attempt, .. } = call;
+        let id = self.job.problem.service(target);
+        let service = self.job.service(id);
+        let charged = service.charge(&reply.usage);
+        let problem = self.work.session.books().problem();
         let declared: Vec<&Attribute> = match target {
             Target::Arm(_, lead) => {
                 problem.members(lead).iter().map(|member| problem.attribute(*member)).collect()
             }
             Target::Question(..) => Vec::new(),
         };
-        let known = &self.account.service(service).warnings;
-        let warning = health::warning(called, &declared, &reply, known);
+        let known = &self.work.account.service(id).warnings;
+        let warning = health::warning(service, &declared, &reply, known);
         let is_made = origin != Origin::Unstarted && !matches!(reply.verdict, Verdict::Known(_));
         let mut answer = String::new();
         let (outcome, reason) = match target {
@@ -57,9 +52,12 @@ impl Run {
             Target::Question(question, source) => match of_answer(reply.verdict) {
                 Ok(AnswerReply { text, last }) => {
                     answer = kept_answer(&last);
-                    // What may become a candidate is kept as a whole.
-                    reply.text = if self.makes_answers(source) { text } else { shorten(text) };
-                    let label = self.subjects.label(question, &answer);
+                    let may_become_candidate = match source {
+                        Source::Votes(attribute) => problem.votes_propose(attribute),
+                        Source::Generator(_) => true,
+                    };
+                    reply.text = if may_become_candidate { text } else { shorten(text) };
+                    let label = self.work.subjects.label(question, &answer);
                     (Outcome::Answer(Some(label)), String::new())
                 }
                 Err((failure, reason)) => (Outcome::Failed(failure), reason),
@@ -69,25 +67,25 @@ impl Run {
             reply.text = shorten(reply.text);
         }
         let (outcome, reason) = match (outcome, reason) {
-            // Its verifier does not wait for its throttle between attempts, or it would not come here.
+            // Only a service that does not wait for its throttle between attempts gets here.
             (Outcome::Failed(Failure::Void(_)), _) if attempt >= VOID_ATTEMPTS_MAX => {
                 let reason = format!("given up after {attempt} void attempts");
                 (Outcome::Failed(Failure::Counted(CountedFailure::GivenUp)), reason)
             }
-            // Why it was not made, if there is more to say than that the run stopped.
+            // The text says why the call was not made, unless the run just stopped.
             (outcome @ Outcome::Failed(Failure::Void(_)), _) => {
-                (outcome, std::mem::take(&mut reply.text))
+                (outcome, mem::take(&mut reply.text))
             }
             outcome => outcome,
         };
         let is_unpaid = outcome.failure().is_some_and(Failure::is_free);
-        let call = SettledCall {
+        let settled = SettledCall {
             ticket,
             target,
             outcome,
             cost: if is_unpaid { Cost::ZERO } else { charged },
             note: Note {
-                // Without the time that it waited for its turn.
+                // Without the time in the queue.
                 latency: reply.usage.worked,
                 reply: reply.text.into(),
                 answer: answer.into(),
@@ -96,58 +94,32 @@ impl Run {
                 ..Note::default()
             },
         };
-        self.book(&call, origin);
-        match origin {
-            Origin::Own | Origin::Others if is_made => self.note_health(&call),
-            Origin::Others => {
-                self.engine.throttle(service.index()).unmade();
-            }
-            Origin::Own | Origin::Unstarted => {}
-        }
-        self.news.take(call, service);
+        self.take_settled(settled, origin, is_made);
     }
 
-    /// Whether an answer to a question from there may become a candidate.
-    fn makes_answers(&self, source: Source) -> bool {
-        match source {
-            Source::Votes(attribute) => self.job.problem.votes_propose(attribute),
-            Source::Generator(_) => true,
-        }
-    }
-
-    /// Whether its service works.
-    fn note_health(&mut self, call: &SettledCall<'_>) {
+    fn take_settled(&mut self, call: SettledCall<'static>, origin: Origin, is_made: bool) {
+        self.work.settle(&call, origin);
         let service = self.job.problem.service(call.target);
-        if !self.people.are_asked(service) {
-            let throttle = self.engine.throttle(service.index());
-            self.health.note(self.session.books().problem(), throttle, call);
+        let throttle = self.engine.throttle(service.index());
+        if is_made {
+            self.health.note(self.work.books().problem(), throttle, &call);
+        } else if origin == Origin::Remote {
+            throttle.unmade();
         }
-    }
-
-    /// Writes a call down, tells the session, and counts it.
-    pub(super) fn book(&mut self, call: &SettledCall<'_>, origin: Origin) {
-        let record = Record { event: call.event(), note: call.note.borrowed() };
-        match origin {
-            Origin::Own => self.disk.append(&record),
-            Origin::Others | Origin::Unstarted => self.disk.append_outcome(&record),
-        }
-        let settled = self.session.settle(call.ticket, &call.outcome, call.cost);
-        let settled = settled.expect("the ticket is in flight, and the score checked");
-        self.subjects.take(self.session.books().problem(), settled, call);
-        self.account.take_call(self.session.books(), call);
+        self.notices.take(call, service);
     }
 }
 
-/// Who gave a reply.
+/// Where a reply comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// This process, which would say the same again: it need not be durable to be told.
-    Own,
-    /// Others, who cannot be asked again.
-    Others,
-    /// Nobody: the call was taken back before it began.
+    /// This process, which would give the same reply again: it may be announced before it is durable.
+    Local,
+    /// Another process or a person, who cannot be asked again.
+    Remote,
+    /// The call was taken back before it began.
     Unstarted,
 }
 
-/// A call comes back void when a run stops; one that does so this often is given up.
+/// A call comes back void when a run stops; after this many times it is given up.
 const VOID_ATTEMPTS_MAX: u32 = 100;

@@ -36,7 +36,7 @@ use self::disk::SimDisk;
 use self::plan::{Fate, Life, Plan};
 use self::witness::Witness;
 use self::world::{DELTA, World, arm_of};
-use crate::run::{Run, resume};
+use crate::run::{Run, resume, start};
 
 /// What a process that is killed leaves behind.
 struct Killed;
@@ -201,7 +201,7 @@ impl Simulation {
             self.disk.cut_power(&self.folder.journal());
             self.figures.add("power cuts", 1);
         }
-        if self.folder.journal().exists() && !resume::is_unborn(&self.folder.journal()) {
+        if self.folder.journal().exists() && !resume::has_no_header(&self.folder.journal()) {
             self.witness.compare_journal(&self.folder)?;
             self.figures.add("journals compared with the world", 1);
         }
@@ -216,7 +216,7 @@ impl Simulation {
         let taken_up = if self.folder.journal().exists() {
             resume::resume(&self.disk, job)
         } else {
-            Run::begin_on(&self.disk, job)
+            start::begin(&self.disk, job)
         };
         let mut run = match taken_up {
             Ok(run) => run,
@@ -260,7 +260,7 @@ impl Simulation {
         // A certificate stays, so the last ending tells of all.
         let certified = run.session().certified();
         self.certified = certified.len() as u64;
-        let arms = certified.iter().map(|&arm| arm_of(&run.candidates().get(arm)));
+        let arms = certified.iter().map(|&arm| arm_of(&run.work.subjects.candidates.get(arm)));
         self.is_wrong = arms.into_iter().any(|arm| !self.world.plan.is_good(arm));
         if self.world.plan.questions.is_some() {
             self.figures.add("processes with questions", 1);

@@ -79,9 +79,9 @@ impl Slow {
     }
 
     fn ask(&mut self, ticket: u64) {
-        let pull = pull(ticket);
+        let call = call(ticket);
         let task = CallTask::Local(Arc::new(|_| Reply::score(1.0)));
-        self.disk.append_intent(&Event::from(pull).into(), pull, task);
+        self.disk.append_intent(&Event::from(call).into(), PendingCall { call, task });
     }
 
     /// Lets the sync that is under way end, and the disk hear of it.
@@ -91,7 +91,7 @@ impl Slow {
     }
 
     fn ready(&mut self) -> Vec<u64> {
-        std::iter::from_fn(|| self.disk.next_ready()).map(|(pull, _)| pull.ticket.0).collect()
+        std::iter::from_fn(|| self.disk.next_ready()).map(|pending| pending.call.ticket.0).collect()
     }
 
     /// How many intents a reader finds.
@@ -103,7 +103,7 @@ impl Slow {
     }
 }
 
-fn pull(ticket: u64) -> Call {
+fn call(ticket: u64) -> Call {
     let arm = ArmId(u32::try_from(ticket).expect("a small number"));
     let target = Target::Arm(arm, AttributeId(0));
     Call::again(Ticket(ticket), target, Cost::from_units(1))
@@ -179,7 +179,8 @@ async fn all_that_was_kept_can_be_taken_back() {
         }
     }
     assert_eq!(slow.disk.kept_count(), 3);
-    let back: Vec<u64> = slow.disk.take_back().iter().map(|(pull, _)| pull.ticket.0).collect();
+    let back: Vec<u64> =
+        slow.disk.take_back().iter().map(|pending| pending.call.ticket.0).collect();
     assert_eq!(back, [0, 1, 2], "durable, under way, and not written");
     slow.sync(Ok(())).await.expect("durable");
     assert_eq!(slow.ready(), NONE, "none of them starts");
@@ -204,7 +205,7 @@ async fn everything_is_durable_after_a_commit() {
 #[tokio::test]
 async fn what_can_be_made_again_waits_for_nobody() {
     let mut slow = Slow::new();
-    slow.disk.append(&Event::from(pull(0)).into());
+    slow.disk.append(&Event::from(call(0)).into());
     assert!(slow.disk.is_safe());
     slow.disk.push(0).expect("nothing is due");
     assert!(slow.began.try_recv().is_err());

@@ -1,0 +1,143 @@
+//! The beginning of a run: the folder is locked, the journal gets its header, the inputs are copied.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use goodarm_core::{DECISIONS, Options, Problem, Session, Ticket, policy};
+use goodarm_record::ending::RunError;
+use goodarm_record::finish::Recovery;
+use goodarm_record::folder::Folder;
+use goodarm_record::journal::{FolderLock, Header, Journal, Storage as _, VERSION};
+use goodarm_record::outputs;
+use goodarm_record::replay::Balance;
+use goodarm_record::subjects::Subjects;
+
+use crate::engine::Engine;
+use crate::job::Job;
+use crate::run::disk::{Disk, Files, StorageFactory, SyncedStorage};
+use crate::run::health::Health;
+use crate::run::journaled::JournaledSession;
+use crate::run::notices::PendingNotices;
+use crate::run::people::HumanCalls;
+use crate::run::{Run, resume};
+
+pub(super) fn begin(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, RunError> {
+    let folder = Folder::new(&job.settings.output);
+    if let Some(file) = folder.file_in_the_way() {
+        return Err(RunError::OutputIsFile(file.to_owned()));
+    }
+    fs::create_dir_all(folder.path()).map_err(|error| RunError::file(folder.path(), error))?;
+    let lock = FolderLock::take(folder.path())?;
+    let storage = resume::open_journal(media, &folder)?;
+    if storage.is_some() && !resume::has_no_header(&folder.journal()) {
+        return Err(RunError::AlreadyBegun(folder.path().to_owned()));
+    }
+    begin_in(media, &folder, storage, job, lock)
+}
+
+/// Moves a run aside, if there is one that no other process uses, and returns its new folder.
+pub(super) fn set_aside(folder: &Folder) -> Result<Option<PathBuf>, RunError> {
+    if !folder.journal().exists() {
+        return Ok(None);
+    }
+    let _lock = FolderLock::take(folder.path())?;
+    if let Err(error @ RunError::Locked(_)) = resume::open_journal(&Files, folder) {
+        return Err(error);
+    }
+    folder.set_aside().map(Some).map_err(|error| RunError::file(folder.path(), error))
+}
+
+/// Begins in a folder whose journal is missing or has no header.
+pub(super) fn begin_in(
+    media: &dyn StorageFactory,
+    folder: &Folder,
+    storage: Option<Box<dyn SyncedStorage>>,
+    job: Arc<Job>,
+    lock: FolderLock,
+) -> Result<Run, RunError> {
+    resume::check_no_outputs(folder)?;
+    let storage = match storage {
+        Some(mut storage) => storage.truncate(0).map(|()| storage),
+        None => media.create(&folder.journal()),
+    };
+    let storage = storage.map_err(|error| RunError::journal(folder, error))?;
+    let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
+    keep_inputs(folder, &job)?;
+    let balance = opening(&job, job.problem.clone());
+    assemble(job, balance, journal, Ticket(0), lock)
+}
+
+pub(super) fn assemble(
+    job: Arc<Job>,
+    balance: Balance<Session>,
+    journal: Journal<Box<dyn SyncedStorage>>,
+    ticket_next: Ticket,
+    lock: FolderLock,
+) -> Result<Run, RunError> {
+    let health = Health::new(&job, &balance.account);
+    let throttles = job.services().zip(health.on_trial()).map(|(service, is_on_trial)| {
+        let throttle = service.throttle(service.limits);
+        if is_on_trial { throttle.on_trial() } else { throttle }
+    });
+    let engine = Engine::new(throttles, job.settings.concurrency);
+    let disk = Disk::new(journal).map_err(|error| RunError::file(&job.settings.output, error))?;
+    let work = JournaledSession::new(balance, disk);
+    Ok(Run {
+        notices: PendingNotices::new(job.services().count(), work.books().certified().len()),
+        people: HumanCalls::new(&job, ticket_next),
+        health,
+        job,
+        work,
+        engine,
+        runtime: None,
+        recovery: Recovery::default(),
+        _lock: lock,
+    })
+}
+
+/// Copies the job, the candidates and the questions into the run's folder, so that the folder can be read
+/// without them.
+pub(super) fn keep_inputs(folder: &Folder, job: &Job) -> Result<(), RunError> {
+    fs::write(folder.job(), &job.text).map_err(|error| RunError::file(&folder.job(), error))?;
+    outputs::write_candidates(&folder.candidates(), &job.candidates)?;
+    if let Some(questions) = &job.questions {
+        outputs::write_candidates(&folder.questions(), &questions.list)?;
+    }
+    Ok(())
+}
+
+/// A run of this job before its first call.
+pub(super) fn opening(job: &Job, problem: Problem) -> Balance<Session> {
+    let settings = &job.settings;
+    let parameters = policy::Parameters {
+        seed: settings.seed,
+        calls_per_pair: settings.calls_per_pair,
+        ..Default::default()
+    };
+    let policy =
+        policy::by_name(&settings.policy, &parameters).expect("the job's policy is checked");
+    let options = Options { stop_when_hopeless: settings.stop_when_hopeless, ..Options::default() };
+    let mut session = Session::with_options(problem, policy, options)
+        .expect("the default share of money in flight is valid");
+    // Which services are people decides which calls the session asks for.
+    for (service, terms) in job.terms.services() {
+        if let Some(people) = terms.people {
+            session.set_slow(service, people.cards_max);
+        }
+    }
+    let subjects =
+        Subjects::new(Arc::clone(&job.candidates), job.questions.clone(), job.finals.clone());
+    Balance::opening(session).with(Some(subjects))
+}
+
+fn header(job: &Job) -> Header {
+    Header {
+        version: VERSION.to_owned(),
+        decisions: DECISIONS,
+        terms: job.terms.text(),
+        candidates: job.candidates.fingerprint(),
+        arm_count: job.problem.arm_count() as u64,
+        attribute_count: job.problem.attribute_count() as u64,
+    }
+}
