@@ -1,4 +1,4 @@
-//! What a thread of ours works on while Python waits for its end, without being held up.
+//! The state of a thread whose end Python waits for.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A state that a thread changes and that Python looks at.
+/// A state that a thread changes and that Python reads.
 #[derive(Default)]
 pub(crate) struct Awaited<T> {
     state: Mutex<T>,
@@ -18,7 +18,7 @@ impl<T: Send> Awaited<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the end, for this many seconds at most; whether it is there.
+    /// Waits at most `seconds` for the end; returns whether it has come.
     pub(crate) fn wait(
         &self,
         py: Python<'_>,
@@ -34,7 +34,7 @@ impl<T: Send> Awaited<T> {
     }
 }
 
-/// A time that Python names in seconds.
+/// Seconds from Python.
 pub(crate) fn duration(seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))
 }

@@ -3,10 +3,10 @@
 use goodarm_core::{ArmId, ArmStatus, AttributeId, Books};
 use goodarm_data::table::TableColumn;
 
-use crate::table::Table;
+use crate::table::PyTable;
 
 /// A row for each pair.
-pub(crate) fn books_table(books: &Books) -> Table {
+pub(crate) fn books_table(books: &Books) -> PyTable {
     let problem = books.problem();
     let pairs: Vec<(ArmId, AttributeId)> = problem
         .arms()
@@ -44,5 +44,5 @@ pub(crate) fn books_table(books: &Books) -> Table {
         ("met", flags(&|arm, attribute| books.is_resolved(arm, attribute))),
         ("open", flags(&|arm, attribute| books.is_open(arm, attribute))),
     ];
-    Table::new(columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect())
+    PyTable::new(columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect())
 }

@@ -1,11 +1,11 @@
-//! Errors as exceptions: each enum is a class of `goodarm.errors`, each variant a class below it.
+//! Errors as exceptions: each enum is a class of `goodarm.errors`, each variant a subclass.
 
 use std::fmt::{Debug, Display};
 
 use goodarm_files::visible;
 use pyo3::prelude::*;
 
-/// The exception of an error: the class `class`, or the one below it that is named like the variant.
+/// The exception of an error: the class `class`, or its subclass with the name of the variant.
 pub(crate) fn raised(class: &str, error: &(impl Debug + Display)) -> PyErr {
     exception(class, &variant_of(error), error.to_string())
 }
@@ -15,7 +15,7 @@ pub(crate) fn exception(class: &str, variant: &str, message: String) -> PyErr {
     let make = |py: Python<'_>| -> PyResult<PyErr> {
         let base = py.import("goodarm.errors")?.getattr(class)?;
         let kind = base.getattr_opt(variant)?.unwrap_or(base);
-        // Others wrote parts of it, and a traceback goes to a terminal.
+        // Parts of it are foreign text, and a traceback goes to a terminal.
         Ok(PyErr::from_value(kind.call1((visible(&message),))?))
     };
     Python::attach(|py| make(py).unwrap_or_else(|error| error))
@@ -29,7 +29,7 @@ pub(crate) fn variant_of(error: &impl Debug) -> String {
     text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
-/// A word that is none of those there are, and the nearest of them.
+/// The message about an unknown word, with the nearest known one.
 pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     format!("{what} {}", goodarm_files::none_of(name, known))
 }

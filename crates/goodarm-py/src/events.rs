@@ -1,4 +1,4 @@
-//! What happened to a session, as plain tuples that can be kept as JSON.
+//! Events of a session, as plain tuples that can be stored as JSON.
 
 use goodarm_core::{
     ArmId, AttributeId, Cost, Event, Failure, Loan, Outcome, Share, Target, Ticket,
@@ -9,7 +9,7 @@ use pyo3::types::PyTuple;
 
 use crate::errors::{raised, unknown};
 
-/// An event as a plain tuple, which can be kept as JSON.
+/// An event as a plain tuple.
 pub(crate) fn event_tuple<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyTuple>> {
     match *event {
         Event::Asked { ticket, target: Target::Arm(arm, attribute), loan } => {
@@ -70,7 +70,7 @@ fn loan_of(loan: &Bound<'_, PyAny>) -> PyResult<Loan> {
     Ok(Loan { share, weights: loan.get_item(1)?.extract()? })
 }
 
-/// The failure of a name, or the exception that there is no such failure.
+/// The failure with a name; an exception if it is unknown.
 pub(crate) fn named_failure(name: &str) -> PyResult<Failure> {
     Failure::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Failure::ALL.into_iter().map(Failure::name).collect();

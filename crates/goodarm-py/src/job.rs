@@ -16,11 +16,11 @@ use crate::mailbox::Mailbox;
 use crate::table::json_lines;
 
 /// A job, checked and ready to run.
-#[pyclass(frozen, module = "goodarm._native")]
-pub(crate) struct Job(pub(crate) Arc<goodarm_live::job::Job>);
+#[pyclass(frozen, name = "Job", module = "goodarm._native")]
+pub(crate) struct PyJob(pub(crate) Arc<goodarm_live::job::Job>);
 
 #[pymethods]
-impl Job {
+impl PyJob {
     /// A job whose keys are those of a job file, as JSON. `path` is where the job is, or what stands
     /// for it; candidates are lines of JSON, or speak Arrow's C stream, or are read from where the key
     /// says; `mailboxes` are the verifiers that Python makes the calls of, by name.
@@ -74,7 +74,7 @@ impl Job {
         self.0.settings.output.clone()
     }
 
-    /// What a person should know about how the candidates were read.
+    /// Remarks about how the candidates were read.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes()
@@ -86,14 +86,14 @@ impl Job {
 pub(crate) fn job_keys(path: PathBuf) -> PyResult<String> {
     let job_file = |error: JobError| job_error(&error);
     let text = std::fs::read_to_string(&path)?;
-    // All that is wrong with the file is said with its lines, before anything is put over it.
+    // Reports all problems of the file with their lines, before keywords override its keys.
     goodarm_live::job::read_file(&path, &text).map_err(job_file)?;
     let keys: Value =
         toml_text::parse(&text).map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(keys.to_string())
 }
 
-/// All problems at once; where the job is no file, its lines would say nothing.
+/// All problems of a job; without lines if the job is not a file.
 fn job_error(error: &JobError) -> PyErr {
     let is_file = |path: &Option<PathBuf>| path.as_deref().is_some_and(Path::is_file);
     let mut error = error.clone();

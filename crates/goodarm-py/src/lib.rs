@@ -1,5 +1,5 @@
-//! goodarm from Python. Nothing is decided here: sessions, runs, reports and plans are those of
-//! the other crates, and this one translates. The Python side is `python/goodarm/`.
+//! goodarm from Python. This crate only translates: sessions, runs, reports and plans are those of the
+//! other crates. The Python side is `python/goodarm/`.
 
 mod awaited;
 mod books;
@@ -14,37 +14,37 @@ mod results;
 mod run;
 mod session;
 mod table;
-mod words;
+mod values;
 
 use pyo3::prelude::*;
 
-/// What `goodarm` is made of.
+/// The compiled part of `goodarm`.
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::job::{Job, job_keys};
+    use super::job::{PyJob, job_keys};
     #[pymodule_export]
     use super::mailbox::Mailbox;
     #[pymodule_export]
-    use super::plan::{Figure, NativePlan, PlanWork, start_plan};
+    use super::plan::{NativePlan, PlanWork, PyFigure, start_plan};
     #[pymodule_export]
-    use super::policy::View;
+    use super::policy::PyView;
     #[pymodule_export]
-    use super::results::Results;
+    use super::results::PyResults;
     #[pymodule_export]
     use super::run::LiveRun;
     #[pymodule_export]
-    use super::session::Session;
+    use super::session::PySession;
     #[pymodule_export]
-    use super::table::Table;
+    use super::table::PyTable;
     #[pymodule_export]
-    use super::words::{Ledger, Pull, Spec};
+    use super::values::{PyLedger, PyPull, PySpec};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
-    /// The hook is this module's alone: every extension has a Rust runtime of its own.
+    /// The hook affects this module only: every extension has a Rust runtime of its own.
     #[pymodule_init]
     #[expect(clippy::unnecessary_wraps, reason = "the form that PyO3 wants")]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

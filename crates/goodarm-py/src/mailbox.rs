@@ -1,5 +1,5 @@
 //! Calls on their way to Python and back. A run puts calls in; threads, an event loop or a cluster
-//! take them out, in whatever numbers they like, and put outcomes back.
+//! take them out and put outcomes back.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use crate::awaited::duration;
 use crate::errors::exception;
 use crate::money::price;
 
-/// Where the calls of one verifier wait to be made.
+/// The waiting calls of one verifier.
 #[pyclass(frozen, module = "goodarm._native")]
 pub(crate) struct Mailbox(Arc<Shared>);
 
@@ -39,7 +39,7 @@ struct State {
     is_closed: bool,
 }
 
-/// A call that nobody has taken yet.
+/// A call that no thread has taken yet.
 struct Waiting {
     number: u64,
     since: Instant,
@@ -47,7 +47,7 @@ struct Waiting {
     sender: oneshot::Sender<Attempt<Reply>>,
 }
 
-/// A call that somebody is at.
+/// A call that was taken.
 struct Out {
     since: Instant,
     sender: oneshot::Sender<Attempt<Reply>>,
@@ -56,7 +56,7 @@ struct Out {
 impl State {
     fn take(&mut self, now: Instant) -> Option<(u64, String)> {
         while let Some(Waiting { number, json, sender, .. }) = self.waiting.pop_front() {
-            // If nobody waits for it any more, the run was left.
+            // A closed channel means that the run was left.
             if !sender.is_closed() {
                 self.out.insert(number, Out { since: now, sender });
                 return Some((number, json));
@@ -83,7 +83,7 @@ impl Shared {
         receiver
     }
 
-    /// Waits for calls, and takes up to `most`; none if there will be no more.
+    /// Waits for calls, and takes at most `most`; `None` when the mailbox is closed.
     fn take(
         &self,
         most: usize,
@@ -123,7 +123,7 @@ impl Shared {
         self.state().take(Instant::now())
     }
 
-    /// Gives an outcome back; false if nobody waits for it any more.
+    /// Sends an outcome to the run; false if the run does not wait for it any more.
     fn give(&self, number: u64, outcome: impl FnOnce(Duration) -> Attempt<Reply>) -> bool {
         let Some(Out { since, sender }) = self.state().out.remove(&number) else { return false };
         sender.send(outcome(since.elapsed())).is_ok()
@@ -143,9 +143,9 @@ impl Mailbox {
         Ok(Self(Arc::new(shared)))
     }
 
-    /// Waits for calls and takes up to `most` of them, each as its number and its candidate; after the
-    /// first it waits `linger` seconds for more. None if there will be no more, an empty list if none
-    /// came in `wait` seconds.
+    /// Waits for calls and takes at most `most` of them, each as its number and its candidate; after the
+    /// first it waits `linger` seconds for more. Returns None when the mailbox is closed, and an empty
+    /// list after `wait` seconds without a call.
     #[pyo3(signature = (most, linger = 0.0, wait = None))]
     fn take<'py>(
         &self,
@@ -155,7 +155,7 @@ impl Mailbox {
         wait: Option<f64>,
     ) -> PyResult<Option<Vec<Taken<'py>>>> {
         let (linger, wait) = (duration(linger)?, wait.map(duration).transpose()?);
-        // So long that no clock can tell is for ever.
+        // A time beyond the range of the clock means no limit.
         let until = wait.and_then(|wait| Instant::now().checked_add(wait));
         let Some(taken) = py.detach(|| self.0.take(most, linger, until)) else { return Ok(None) };
         let loads = json_loads(py)?;
@@ -163,8 +163,8 @@ impl Mailbox {
         taken.into_iter().map(parsed).collect::<PyResult<_>>().map(Some)
     }
 
-    /// Puts the outcome of one call back, if there is one, waits for the next and takes it. None if
-    /// there will be no more.
+    /// Puts back the outcome of one call, if given, waits for the next call and takes it. Returns None
+    /// when the mailbox is closed.
     #[pyo3(signature = (outcome))]
     fn next<'py>(
         &self,
@@ -181,14 +181,14 @@ impl Mailbox {
         Ok(Some((number, json_loads(py)?.call1((json,))?)))
     }
 
-    /// Puts outcomes back: of each call its number, and a score or one of the tuples
+    /// Puts back outcomes: the number of each call, and a score or one of the tuples
     /// `("score", score, cost, reply)`, `("failed", failure, reason, cost, reply)`,
-    /// `("void", reason, retry_after)` and `("lost", reason)`. Those that nobody waits for are dropped.
+    /// `("void", reason, retry_after)` and `("lost", reason)`. Outcomes that the run does not wait for are dropped.
     fn put(&self, outcomes: Vec<(u64, Bound<'_, PyAny>)>) {
         outcomes.iter().for_each(|(number, outcome)| self.put_one(*number, outcome));
     }
 
-    /// Calls that have waited for so many seconds, and that nobody has taken.
+    /// The number of calls that have waited for at least `seconds`.
     fn backlog(&self, seconds: f64) -> usize {
         let state = self.0.state();
         let now = Instant::now();
@@ -196,7 +196,7 @@ impl Mailbox {
         state.waiting.iter().take_while(is_old).count()
     }
 
-    /// Calls that have taken longer than they may count as timed out; their numbers.
+    /// Fails the calls that have taken longer than the timeout; returns their numbers.
     fn expire(&self) -> Vec<u64> {
         let mut state = self.0.state();
         let timeout = self.0.timeout;
@@ -213,7 +213,7 @@ impl Mailbox {
         late
     }
 
-    /// There will be no more calls: those who wait for some go home.
+    /// Closes the mailbox, and wakes all waiting threads.
     fn close(&self) {
         let mut state = self.0.state();
         state.is_closed = true;
@@ -224,7 +224,7 @@ impl Mailbox {
 }
 
 impl Mailbox {
-    /// An outcome that says nothing counts as one: the call must not be lost.
+    /// An outcome that cannot be read counts as a failure, so that its call is not lost.
     fn put_one(&self, number: u64, outcome: &Bound<'_, PyAny>) {
         self.0.give(number, |worked| {
             attempt_of(outcome, worked).unwrap_or_else(|error| {
@@ -242,7 +242,7 @@ impl Mailbox {
     }
 }
 
-/// What Python says of a call that took this long.
+/// The attempt that a value from Python stands for, of a call that took this long.
 fn attempt_of(outcome: &Bound<'_, PyAny>, worked: Duration) -> PyResult<Attempt<Reply>> {
     if let Ok(score) = outcome.cast::<PyFloat>() {
         return Ok(answered(Reply::score(score.extract()?), None, worked, String::new()));
@@ -263,7 +263,7 @@ fn attempt_of(outcome: &Bound<'_, PyAny>, worked: Duration) -> PyResult<Attempt<
         "failed" => {
             let name = text(1)?;
             let Some(Failure::Counted(failure)) = Failure::from_name(&name) else {
-                return Err(PyValueError::new_err(format!("{name:?} is no failure that counts")));
+                return Err(PyValueError::new_err(format!("{name:?} is not a counted failure")));
             };
             answered(Reply::failed(failure, text(2)?), cost(3)?, worked, text(4)?)
         }
@@ -295,7 +295,7 @@ fn json_loads(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     LOADS.import(py, "json", "loads")
 }
 
-/// A function of Python's.
+/// A Python function.
 struct PythonFunction {
     shared: Arc<Shared>,
     function: String,
@@ -304,8 +304,8 @@ struct PythonFunction {
 impl PythonFunction {
     async fn attempt(&self, candidate: &Candidate) -> Attempt<Reply> {
         self.shared.put(candidate).await.unwrap_or_else(|_| {
-            // The mailbox was closed under it, which happens only when a run is left.
-            Attempt::Hopeless { reason: "nobody takes the calls any more".into() }
+            // The mailbox was closed, which happens only when a run is left.
+            Attempt::Hopeless { reason: "the verifier takes no more calls".into() }
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Amounts of money: any number of Python's in, exact decimals out.
+//! Amounts of money: any Python number in, exact decimals out.
 
 use goodarm_core::Cost;
 use pyo3::exceptions::PyTypeError;
@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyType};
 
 use crate::errors::raised;
 
-/// A price, or what a call has cost: rounded up where it has too many digits.
+/// A price or a bill: rounded up if it has too many digits.
 pub(crate) fn price(value: &Bound<'_, PyAny>) -> PyResult<Cost> {
     amount(value, Cost::of_price)
 }

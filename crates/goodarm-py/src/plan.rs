@@ -1,8 +1,8 @@
-//! What a budget will buy, worked out in a thread of its own, where Python cannot hold it up. Python looks
-//! at it now and then, and may cancel it.
+//! Plans, computed in a thread of their own, so that Python does not block them. Python polls, and may
+//! cancel.
 
+mod failure;
 mod figure;
-mod trouble;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -16,20 +16,20 @@ use goodarm_sim::plan::{Plan, plan_until};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-pub(crate) use self::figure::Figure;
-use self::trouble::Trouble;
+use self::failure::PlanFailure;
+pub(crate) use self::figure::PyFigure;
 use crate::awaited::Awaited;
-use crate::table::Table;
+use crate::table::PyTable;
 
-/// A plan while it is made.
+/// A plan that is being computed.
 #[pyclass(frozen, module = "goodarm._native")]
 pub(crate) struct PlanWork(Arc<Watch>);
 
-/// What the thread and Python both see.
+/// The state that the thread and Python share.
 #[derive(Default)]
 struct Watch {
     cancelled: AtomicBool,
-    ended: Awaited<Option<Result<NativePlan, Trouble>>>,
+    ended: Awaited<Option<Result<NativePlan, PlanFailure>>>,
 }
 
 /// Begins a plan: of the plan file, job or recording at `path`, or of a plan file's keys as JSON.
@@ -50,7 +50,7 @@ pub(crate) fn start_plan(
             None => PlanInput::read(&path, &wishes)?,
             Some(keys) => {
                 let spec = json_text::parse(keys.as_bytes())
-                    .map_err(|error| Trouble::of_keys(error.reason()))?;
+                    .map_err(|error| PlanFailure::of_keys(error.reason()))?;
                 PlanInput::new(spec, &wishes)
             }
         };
@@ -58,16 +58,16 @@ pub(crate) fn start_plan(
         notes.extend(description.share_note.clone());
         let spec = description.with_overrides(&wishes)?;
         let plan =
-            plan_until(&spec, cancelled).map_err(|error| Trouble::of("PlanError", &error))?;
+            plan_until(&spec, cancelled).map_err(|error| PlanFailure::of("PlanError", &error))?;
         Ok(NativePlan { plan, notes })
     })
 }
 
 impl PlanWork {
-    /// Begins to work. The threads are this work's own: a pool of the whole process could be set only
-    /// once, and would not survive a fork.
+    /// Starts the work in threads of its own: a pool of the whole process could be set only once, and would
+    /// not survive a fork.
     fn start(
-        work: impl FnOnce(&AtomicBool) -> Result<NativePlan, Trouble> + Send + 'static,
+        work: impl FnOnce(&AtomicBool) -> Result<NativePlan, PlanFailure> + Send + 'static,
     ) -> PyResult<Self> {
         let pool = rayon::ThreadPoolBuilder::new()
             .thread_name(|index| format!("goodarm-plan-{index}"))
@@ -76,9 +76,9 @@ impl PlanWork {
         let watch = Arc::new(Watch::default());
         let own = Arc::clone(&watch);
         let body = move || {
-            // A panic is a mistake of ours: it must not leave Python waiting.
+            // A panic is a bug, but must not leave Python waiting.
             let ended = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&own.cancelled))));
-            let ended = ended.unwrap_or_else(|panic| Err(Trouble::of_panic(panic.as_ref())));
+            let ended = ended.unwrap_or_else(|panic| Err(PlanFailure::of_panic(panic.as_ref())));
             *own.ended.state() = Some(ended);
             own.ended.changed.notify_all();
         };
@@ -89,7 +89,7 @@ impl PlanWork {
 
 #[pymethods]
 impl PlanWork {
-    /// Waits for the end, for so many seconds at most; whether it is there.
+    /// Waits at most `seconds` for the end; returns whether it has come.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         self.0.ended.wait(py, seconds, Option::is_some)
     }
@@ -102,13 +102,13 @@ impl PlanWork {
     /// The plan, once.
     fn result(&self) -> PyResult<NativePlan> {
         match self.0.ended.state().take() {
-            None => Err(PyValueError::new_err("the work goes on, or its result was taken")),
-            Some(ended) => ended.map_err(Trouble::raised),
+            None => Err(PyValueError::new_err("the plan is not ready, or its result was taken")),
+            Some(ended) => ended.map_err(PlanFailure::raised),
         }
     }
 }
 
-/// A plan, and what a person should know about what it was made of.
+/// A plan, and remarks about its input.
 #[pyclass(frozen, module = "goodarm._native")]
 pub(crate) struct NativePlan {
     plan: Plan,
@@ -128,11 +128,11 @@ impl NativePlan {
     }
 
     /// A row for each number of certificates.
-    fn steps(&self) -> Table {
-        Table::new(plan_report::table(&self.plan).into_columns())
+    fn steps(&self) -> PyTable {
+        PyTable::new(plan_report::table(&self.plan).into_columns())
     }
 
-    fn figure(&self) -> Figure {
-        Figure(plan_report::figure(&self.plan))
+    fn figure(&self) -> PyFigure {
+        PyFigure(plan_report::figure(&self.plan))
     }
 }

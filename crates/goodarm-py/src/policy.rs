@@ -1,5 +1,5 @@
-//! Policies that are written in Python: objects with a method `choose`. They read the books through a
-//! view; like any policy they can waste money, and can neither overspend nor make a certificate wrong.
+//! Policies in Python: objects with a method `choose`. They read the books through a view. Like any policy
+//! they can waste money, but neither overspend nor make a certificate wrong.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,11 +13,11 @@ use pyo3::types::PyString;
 use crate::errors::{exception, unknown};
 use crate::money::Decimal;
 
-/// What a policy has raised: raised again when the session is back in Python.
+/// The exception of a policy: raised again when the session returns to Python.
 #[derive(Clone, Default)]
-pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
+pub(crate) struct PolicyException(Arc<Mutex<Option<PyErr>>>);
 
-impl Raised {
+impl PolicyException {
     pub(crate) fn put(&self, error: PyErr) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
@@ -31,12 +31,12 @@ impl Raised {
     }
 }
 
-/// An object of Python's that chooses calls.
+/// A Python object that chooses calls.
 pub(crate) struct PythonPolicy {
     object: Py<PyAny>,
-    view: Py<View>,
+    view: Py<PyView>,
     books: Arc<AtomicPtr<Books>>,
-    raised: Raised,
+    raised: PolicyException,
     has_lend: bool,
     has_begin: bool,
     has_on_change: bool,
@@ -46,7 +46,7 @@ impl PythonPolicy {
     pub(crate) fn new(
         object: &Bound<'_, PyAny>,
         names: &[Py<PyString>],
-        raised: Raised,
+        raised: PolicyException,
     ) -> PyResult<Self> {
         let py = object.py();
         let has = |name: &str| object.getattr_opt(name).map(|found| found.is_some());
@@ -58,7 +58,7 @@ impl PythonPolicy {
         let names = names.iter().map(|name| name.clone_ref(py)).collect();
         Ok(Self {
             object: object.clone().unbind(),
-            view: Py::new(py, View { books: Arc::clone(&books), names })?,
+            view: Py::new(py, PyView { books: Arc::clone(&books), names })?,
             books,
             raised,
             has_lend: has("lend")?,
@@ -67,9 +67,9 @@ impl PythonPolicy {
         })
     }
 
-    /// Lets Python look at the books for the time of a call.
+    /// Shows the books to Python during a call.
     fn shown<T>(&self, books: &Books, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
-        // None where the interpreter is about to end: a policy then says nothing.
+        // `None` while the interpreter ends: then no policy is asked.
         Python::try_attach(|py| {
             self.books.store(std::ptr::from_ref(books).cast_mut(), Ordering::SeqCst);
             let result = call(py);
@@ -138,15 +138,15 @@ impl Policy for PythonPolicy {
     }
 }
 
-/// What a policy may look at, while it is asked.
-#[pyclass(frozen, module = "goodarm")]
-pub(crate) struct View {
-    /// Null but for the time of a call.
+/// The books as a policy sees them while it chooses.
+#[pyclass(frozen, name = "View", module = "goodarm")]
+pub(crate) struct PyView {
+    /// Null outside of calls.
     books: Arc<AtomicPtr<Books>>,
     names: Vec<Py<PyString>>,
 }
 
-impl View {
+impl PyView {
     #[expect(unsafe_code, reason = "the books are lent to Python for the time of one call")]
     fn look<T>(&self, look: impl FnOnce(&Books) -> PyResult<T>) -> PyResult<T> {
         let books = self.books.load(Ordering::SeqCst);
@@ -156,13 +156,13 @@ impl View {
         match unsafe { books.as_ref() } {
             Some(books) => look(books),
             None => {
-                let message = "a view can be looked at only while the policy is asked";
+                let message = "a view can be used only while the policy is asked";
                 Err(exception("AskError", "", message.into()))
             }
         }
     }
 
-    /// By its name or its number.
+    /// A verifier by its name or its number.
     fn attribute(&self, verifier: &Bound<'_, PyAny>) -> PyResult<AttributeId> {
         let index = if let Ok(name) = verifier.extract::<String>() {
             let names: Vec<String> =
@@ -201,7 +201,7 @@ impl View {
 }
 
 #[pymethods]
-impl View {
+impl PyView {
     #[getter]
     fn arms(&self) -> PyResult<usize> {
         self.look(|books| Ok(books.problem().arm_count()))
@@ -224,26 +224,26 @@ impl View {
         self.arm(arm, |books, arm| books.status(arm).name())
     }
 
-    /// Whether a call of the pair may be asked for now: it takes calls, and the money is there.
+    /// Whether a call of the pair may be asked for now: the pair is open, and the money suffices.
     fn may_call(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.pair(arm, verifier, |books, arm, attribute| {
             books.is_open(arm, attribute) && books.is_affordable(attribute)
         })
     }
 
-    /// Scores that have come back, failed calls that count among them.
+    /// The number of scores, with counted failures.
     fn returned(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<u64> {
         self.pair(arm, verifier, |books, arm, attribute| books.tally(arm, attribute).returned_count)
     }
 
-    /// Calls that were made.
+    /// The number of calls that were dispatched.
     fn dispatched(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<u64> {
         self.pair(arm, verifier, |books, arm, attribute| {
             books.tally(arm, attribute).dispatched_count
         })
     }
 
-    /// The mean of the scores that have come back; 0 if there are none.
+    /// The mean score; 0 without scores.
     fn mean(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<f64> {
         self.pair(arm, verifier, |books, arm, attribute| books.tally(arm, attribute).mean())
     }
@@ -252,22 +252,22 @@ impl View {
         self.pair(arm, verifier, Books::evidence)
     }
 
-    /// What the evidence must reach.
+    /// The level that the evidence must reach.
     fn level(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<f64> {
         self.pair(arm, verifier, Books::level)
     }
 
-    /// Whether it does.
+    /// Whether the evidence reaches its level.
     fn met(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.pair(arm, verifier, Books::is_resolved)
     }
 
-    /// The share of delta that the arm was lent; None if it has none.
+    /// The share of delta that the arm was lent, or None.
     fn share(&self, arm: u32) -> PyResult<Option<f64>> {
         self.arm(arm, |books, arm| books.share(arm).map(Share::fraction))
     }
 
-    /// The share of delta that is not lent; None where none is lent.
+    /// The share of delta that is not lent; None unless the guarantee is `lent`.
     #[getter]
     fn pool(&self) -> PyResult<Option<f64>> {
         self.look(|books| Ok(books.pool().map(Share::fraction)))
@@ -283,7 +283,7 @@ impl View {
         self.look(|books| Ok(Decimal(books.problem().attribute(attribute).price())))
     }
 
-    /// What is neither spent nor reserved.
+    /// The budget that is neither spent nor reserved.
     #[getter]
     fn left(&self) -> PyResult<Decimal> {
         self.look(|books| Ok(Decimal(books.ledger().left())))

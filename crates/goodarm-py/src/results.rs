@@ -1,4 +1,4 @@
-//! A run's folder: what was certified, every call, the money, the audit and the report.
+//! A run's folder: answers, calls, money, labels, audit and report.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,16 +22,16 @@ use pyo3::exceptions::{PyFileNotFoundError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors::raised;
-use crate::table::Table;
+use crate::table::PyTable;
 
-/// What a run's folder holds, read from its journal: also while the run goes on, or after a crash.
-#[pyclass(frozen, module = "goodarm._native")]
-pub(crate) struct Results {
+/// A run's folder, read from its journal, also during the run or after a crash.
+#[pyclass(frozen, name = "Results", module = "goodarm._native")]
+pub(crate) struct PyResults {
     path: PathBuf,
 }
 
 #[pymethods]
-impl Results {
+impl PyResults {
     #[new]
     fn new(path: PathBuf) -> PyResult<Self> {
         if !Folder::new(&path).journal().is_file() {
@@ -58,11 +58,11 @@ impl Results {
 
     /// The answers with a status, or all.
     #[pyo3(signature = (status = None))]
-    fn answers(&self, py: Python<'_>, status: Option<&str>) -> PyResult<Table> {
+    fn answers(&self, py: Python<'_>, status: Option<&str>) -> PyResult<PyTable> {
         py.detach(|| {
             let report = self.report()?;
             let table = report.table().map_err(|error| raised("ExportError", &error))?;
-            let table = Table::new(table.into_columns().into_iter().map(with_amounts).collect());
+            let table = PyTable::new(table.into_columns().into_iter().map(with_amounts).collect());
             let Some(status) = status else { return Ok(table) };
             let mut rows: Vec<(Option<usize>, usize)> = report
                 .statuses()
@@ -70,26 +70,26 @@ impl Results {
                 .filter(|(_, (found, _))| found.name() == status)
                 .map(|(row, (_, rank))| (rank, row))
                 .collect();
-            // The certified ones in the order of their certificates.
+            // Certified answers in the order of their certificates.
             rows.sort_unstable();
             Ok(table.with_rows(rows.into_iter().map(|(_, row)| row)))
         })
     }
 
-    /// Every call that came back, in the order of the answers.
-    fn calls(&self, py: Python<'_>) -> PyResult<Table> {
+    /// All finished calls, in the order of their replies.
+    fn calls(&self, py: Python<'_>) -> PyResult<PyTable> {
         py.detach(|| self.read_calls()).map_err(|error| match error {
             JournalError::History { error, .. } => raised("HistoryError", &error),
             error => raised("HistoryError", &error),
         })
     }
 
-    /// Everything computed again from the raw calls: what was checked, what is wrong, how many things
-    /// are, and what else there is to know.
+    /// Computes everything again from the raw calls: what was checked, what is wrong, the number of wrong
+    /// things, and remarks.
     fn audit(&self, py: Python<'_>) -> (Vec<String>, Vec<String>, usize, Vec<String>) {
         let report = py.detach(|| audit::audit(&self.path));
         let wrong = report.problems.iter().map(ToString::to_string);
-        // Results that are not there are not right.
+        // Missing results are not right.
         let count = report.problem_count + usize::from(report.unfinished.is_some());
         let wrong = wrong.chain(report.unfinished).collect();
         let notes = report.notes.into_iter().chain(report.doubt).collect();
@@ -105,7 +105,7 @@ impl Results {
         })
     }
 
-    /// Takes labels of the next cards, or of those that are named; how many were taken.
+    /// Takes labels of the next cards, or of the named ones; returns how many were taken.
     fn label(
         &self,
         py: Python<'_>,
@@ -119,7 +119,7 @@ impl Results {
         py.detach(|| self.take_labels(by, said, &terms))
     }
 
-    /// Writes the report, and says where it is.
+    /// Writes the report, and returns its path.
     #[pyo3(signature = (out = None))]
     fn write_report(&self, py: Python<'_>, out: Option<PathBuf>) -> PyResult<PathBuf> {
         py.detach(|| {
@@ -135,7 +135,7 @@ impl Results {
     }
 }
 
-impl Results {
+impl PyResults {
     fn report(&self) -> PyResult<Report> {
         Report::read(&self.path, None).map_err(|error| raised("ReportError", &error))
     }
@@ -145,7 +145,7 @@ impl Results {
         queue.map_err(|error| raised("LabelError", &error))
     }
 
-    /// Labels with names count in the order of the queue, up to the first card that none of them is about.
+    /// Named labels count in the order of the queue, up to the first card without one.
     fn take_labels(
         &self,
         by: &str,
@@ -182,7 +182,7 @@ impl Results {
         Ok(count)
     }
 
-    fn read_calls(&self) -> Result<Table, JournalError> {
+    fn read_calls(&self) -> Result<PyTable, JournalError> {
         let folder = Folder::new(&self.path);
         let mut replay = Replay::open(&folder.journal())?;
         let terms = replay.history.terms.clone();
@@ -200,7 +200,7 @@ impl Results {
     }
 }
 
-/// Files have exact decimals, as text; a table is for computing.
+/// Amounts as numbers: files have exact decimals, as text.
 fn with_amounts((name, column): (String, TableColumn)) -> (String, TableColumn) {
     match column {
         TableColumn::Texts(texts)
@@ -264,7 +264,7 @@ impl Columns {
         }
     }
 
-    fn finish(self) -> Table {
+    fn finish(self) -> PyTable {
         let array = |column| -> ArrayRef {
             match column {
                 Builder::Texts(mut values, _) => Arc::new(values.finish()),
@@ -273,7 +273,7 @@ impl Columns {
             }
         };
         let columns = self.0.into_iter();
-        Table::of_arrays(columns.map(|(name, column)| (name.to_owned(), array(column))).collect())
+        PyTable::of_arrays(columns.map(|(name, column)| (name.to_owned(), array(column))).collect())
     }
 }
 

@@ -1,5 +1,4 @@
-//! A run that goes on in a thread of its own, where Python cannot hold it up. Python looks at it now
-//! and then.
+//! A run in a thread of its own, so that Python does not block it. Python polls.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,9 +16,9 @@ use pyo3::types::PyDict;
 
 use crate::awaited::Awaited;
 use crate::errors::{exception, raised, unknown, variant_of};
-use crate::job::Job;
+use crate::job::PyJob;
 
-/// A run while it goes on.
+/// A run in its thread.
 #[pyclass(frozen, module = "goodarm._native")]
 pub(crate) struct LiveRun {
     shared: Arc<Shared>,
@@ -34,22 +33,15 @@ type Shared = Awaited<State>;
 struct State {
     progress: Option<Progress>,
     notices: Vec<(&'static str, String)>,
-    ended: Option<Result<Ended, PyErr>>,
-}
-
-/// How a run ended.
-#[derive(Clone)]
-struct Ended {
-    facts: EndingFacts,
-    text: String,
+    ended: Option<Result<(EndingFacts, String), PyErr>>,
 }
 
 #[pymethods]
 impl LiveRun {
-    /// Begins a run, or takes one up: `how` is `new`, `resume`, `again`, or `auto` for a run that is
-    /// taken up where there is one and begun where there is none.
+    /// Begins or resumes a run: `how` is `new`, `resume`, `again`, or `auto`, which resumes the run in the
+    /// folder, or begins one.
     #[new]
-    fn new(py: Python<'_>, job: &Job, how: &str) -> PyResult<Self> {
+    fn new(py: Python<'_>, job: &PyJob, how: &str) -> PyResult<Self> {
         let job = Arc::clone(&job.0);
         let mut past = Vec::new();
         let run = py.detach(|| match how {
@@ -80,7 +72,7 @@ impl LiveRun {
         })
     }
 
-    /// What a person should know about what was there before.
+    /// Remarks about an earlier run in the folder.
     #[getter]
     fn past(&self) -> Vec<String> {
         self.past.clone()
@@ -101,22 +93,22 @@ impl LiveRun {
         Ok(())
     }
 
-    /// Waits for the end, for so many seconds at most; whether it is there.
+    /// Waits at most `seconds` for the end; returns whether it has come.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         self.shared.wait(py, seconds, |state| state.ended.is_some())
     }
 
-    /// No new calls, and wait for those that are out; the second time: leave.
+    /// Makes no new calls, and waits for those in flight; the second time leaves them.
     fn stop(&self) {
         self.control.stop();
     }
 
-    /// What was said since the last look: each `certified`, `warning` or `verifier`, and a text.
+    /// The notices since the last call: `certified`, `warning` or `verifier`, and a text.
     fn notices(&self) -> Vec<(&'static str, String)> {
         std::mem::take(&mut self.shared.state().notices)
     }
 
-    /// How far it has come; None before the first look.
+    /// The progress; None before the first notice of it.
     fn progress<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(progress) = self.shared.state().progress.clone() else { return Ok(None) };
         let Progress { overview, .. } = &progress;
@@ -137,11 +129,11 @@ impl LiveRun {
         Ok(Some(dict))
     }
 
-    /// How it ended: its name in `summary.json`, whether calls in flight were left behind, and a text.
+    /// The end: its name in `summary.json`, whether calls in flight were left, and a text.
     fn ending(&self, py: Python<'_>) -> PyResult<Option<(&'static str, bool, String)>> {
         match &self.shared.state().ended {
             None => Ok(None),
-            Some(Ok(Ended { facts, text })) => {
+            Some(Ok((facts, text))) => {
                 let left = matches!(facts, EndingFacts::Stopped { at_once: true });
                 Ok(Some((facts.name(), left, text.clone())))
             }
@@ -155,7 +147,7 @@ fn failed(error: RunError) -> PyErr {
     exception("RunError", &variant_of(&error), format!("{error}{}", advice_about(&error)))
 }
 
-/// Whoever waits for the end hears of it, even if the thread dies.
+/// Reports the end to waiting threads, also if this thread dies.
 struct EndGuard(Arc<Shared>);
 
 impl Drop for EndGuard {
@@ -164,14 +156,18 @@ impl Drop for EndGuard {
             Err(exception(
                 "Error",
                 "",
-                "the run's thread died: its journal is safe, go on with resume=\"auto\"".into(),
+                "the run's thread died: its journal is safe, continue with resume=\"auto\"".into(),
             ))
         });
         self.0.changed.notify_all();
     }
 }
 
-fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended, PyErr> {
+fn driven(
+    mut run: Run,
+    control: &Control,
+    shared: &Arc<Shared>,
+) -> PyResult<(EndingFacts, String)> {
     let mut listener = Listener(Arc::clone(shared));
     let ending = run.drive(control, &mut listener).map_err(failed)?;
     let folder = Folder::new(&run.job().settings.output);
@@ -186,16 +182,16 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> Result<Ended
         }
         _ => ending.to_string(),
     };
-    // It goes into an exception, and that to a terminal.
-    Ok(Ended { facts: EndingFacts::from(&ending), text: visible(&text).into_owned() })
+    // The text of an exception goes to a terminal.
+    Ok((EndingFacts::from(&ending), visible(&text).into_owned()))
 }
 
 /// What to write in Python after a run that stopped.
 const fn advice_after(ending: &Ending) -> &'static str {
     match ending {
         Ending::VerifierDown { .. } => "; resume=\"auto\" continues",
-        Ending::Mistrusted { .. } => " Mend it, and begin again with resume=\"again\"",
-        Ending::NeverScored(_) => "\nmend it, and run it again: it begins from scratch",
+        Ending::Mistrusted { .. } => " Fix it, and begin again with resume=\"again\"",
+        Ending::NeverScored(_) => "\nfix it, and run it again: it begins from scratch",
         _ => "",
     }
 }
@@ -216,13 +212,13 @@ const fn advice_about(error: &RunError) -> &'static str {
     }
 }
 
-/// Keeps what is worth telling until Python looks.
+/// Keeps notices until Python reads them.
 struct Listener(Arc<Shared>);
 
 impl Observer for Listener {
     fn notice(&mut self, notice: Notice<'_>) {
         let mut state = self.0.state();
-        let said = match notice {
+        let notice = match notice {
             Notice::Progress(progress) => {
                 state.progress = Some(progress.clone());
                 return;
@@ -235,10 +231,10 @@ impl Observer for Listener {
             Notice::Warning(text) => ("warning", visible(text).into_owned()),
         };
         if state.notices.len() < NOTICES_MAX {
-            state.notices.push(said);
+            state.notices.push(notice);
         }
     }
 }
 
-/// More are not kept for someone who does not look.
+/// Later notices are dropped until Python reads some.
 const NOTICES_MAX: usize = 100_000;

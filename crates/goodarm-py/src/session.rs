@@ -17,31 +17,31 @@ use crate::books::books_table;
 use crate::errors::{exception, raised, unknown, variant_of};
 use crate::events::{event_of, event_tuple, named_failure};
 use crate::money::{Decimal, price};
-use crate::policy::{PythonPolicy, Raised};
-use crate::table::Table;
-use crate::words::{Ledger, Pull, Spec};
+use crate::policy::{PolicyException, PythonPolicy};
+use crate::table::PyTable;
+use crate::values::{PyLedger, PyPull, PySpec};
 
-/// Which answer to check with which verifier next, what the scores prove, and what money is left.
-#[pyclass(frozen, module = "goodarm")]
-pub(crate) struct Session {
+/// A session: chooses calls, and keeps scores, evidence and money.
+#[pyclass(frozen, name = "Session", module = "goodarm")]
+pub(crate) struct PySession {
     inner: Mutex<Inner>,
-    /// The thread that is inside; 0 for none.
+    /// The thread that uses `inner`; 0 for none.
     inside: AtomicU64,
     names: Vec<Py<PyString>>,
-    raised: Raised,
-    /// What a policy raised after calls that were returned: raised by the next ask.
-    late: Raised,
+    raised: PolicyException,
+    /// An exception of a policy after some calls were chosen: raised by the next ask.
+    late: PolicyException,
 }
 
 struct Inner {
     session: goodarm_core::Session,
-    /// Kept only if someone wants them.
+    /// `None` if events are not kept.
     events: Option<Vec<Event>>,
     stop: Option<StopReason>,
 }
 
 #[pymethods]
-impl Session {
+impl PySession {
     #[new]
     #[pyo3(signature = (
         arms, budget, delta, verifiers, *, guarantee = None, policy = None, parameters = None,
@@ -52,7 +52,7 @@ impl Session {
         arms: usize,
         budget: &Bound<'_, PyAny>,
         delta: f64,
-        verifiers: Vec<PyRef<'_, Spec>>,
+        verifiers: Vec<PyRef<'_, PySpec>>,
         guarantee: Option<&str>,
         policy: Option<&Bound<'_, PyAny>>,
         parameters: Option<&Bound<'_, PyDict>>,
@@ -62,7 +62,7 @@ impl Session {
         keep_events: bool,
     ) -> PyResult<Self> {
         let py = budget.py();
-        let raised_by_policy = Raised::default();
+        let raised_by_policy = PolicyException::default();
         let name = policy.and_then(|policy| policy.extract::<String>().ok());
         let (policy, natural) = match (policy, &name) {
             (Some(object), None) => {
@@ -79,7 +79,7 @@ impl Session {
             }
         };
         let guarantee = guarantee.map_or(Ok(natural), guarantee_of)?;
-        let attribute = |spec: &PyRef<'_, Spec>| AttributeSpec {
+        let attribute = |spec: &PyRef<'_, PySpec>| AttributeSpec {
             name: spec.name.clone(),
             price: spec.price.0,
             threshold: spec.threshold,
@@ -109,24 +109,24 @@ impl Session {
             inside: AtomicU64::new(0),
             names: verifiers_names(py, &verifiers),
             raised: raised_by_policy,
-            late: Raised::default(),
+            late: PolicyException::default(),
         })
     }
 
-    /// At most `most` calls to make now. An empty list means: wait for answers, or it is done.
+    /// At most `most` calls to make now. An empty list means: wait for replies, or it is done.
     #[pyo3(signature = (most = 1))]
-    fn ask(&self, py: Python<'_>, most: usize) -> PyResult<Vec<Pull>> {
+    fn ask(&self, py: Python<'_>, most: usize) -> PyResult<Vec<PyPull>> {
         self.late.check()?;
         let (pulls, result) = self.with(py, |inner| {
             let asked = inner.ask(most);
-            // It did not say that there is nothing more to do: it said nothing.
+            // A policy that raises has not ended the session.
             if self.raised.is_there() {
                 inner.stop = None;
             }
             asked
         })?;
         let checked = self.raised.check();
-        // What was asked for before an error is reserved, and must be answered.
+        // Calls chosen before the error are reserved, and must be returned.
         if let (Err(error), false) = (&checked, pulls.is_empty()) {
             self.late.put(error.clone_ref(py));
         }
@@ -137,7 +137,7 @@ impl Session {
         Ok(pulls.into_iter().map(|pull| self.pull(py, &pull)).collect())
     }
 
-    /// The score of a call, and what it cost: its ceiling if nothing is said.
+    /// Takes the score of a call and its cost, by default the ceiling.
     #[pyo3(signature = (pull, score, cost = None))]
     fn tell(
         &self,
@@ -145,10 +145,10 @@ impl Session {
         score: f64,
         cost: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        self.take(pull.py(), &[(Called::new(pull, cost)?, Outcome::Score(score))])
+        self.take(pull.py(), &[(ticket_of(pull)?, Outcome::Score(score), cost_of(pull, cost)?)])
     }
 
-    /// Many at once. If one of them cannot be taken, those before it are, and those after it are not.
+    /// Takes several scores, in order, up to the first that is refused.
     #[pyo3(signature = (pulls, scores, costs = None))]
     fn tell_many(
         &self,
@@ -164,13 +164,13 @@ impl Session {
             )));
         }
         let told = pulls.iter().zip(scores).enumerate().map(|(index, (pull, score))| {
-            let call = Called::new(pull, costs.as_ref().map(|costs| &costs[index]))?;
-            Ok((call, Outcome::Score(score)))
+            let cost = cost_of(pull, costs.as_ref().map(|costs| &costs[index]))?;
+            Ok((ticket_of(pull)?, Outcome::Score(score), cost))
         });
         self.take(py, &told.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The failure of a call: `timed-out`, `crashed`, `unreadable`, `truncated`, `refused`, `lost` and
+    /// Takes the failure of a call: `timed-out`, `crashed`, `unreadable`, `truncated`, `refused`, `lost` and
     /// `given-up` count as the lowest score, `not-connected` and `rate-limited` are void, `below-lowest`
     /// and `exhausted` end the stream.
     #[pyo3(signature = (pull, failure, cost = None))]
@@ -181,22 +181,20 @@ impl Session {
         cost: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let failure = named_failure(failure)?;
-        // What was not made costs nothing, if nothing else is said.
+        // A call that was not made is free by default.
         let is_made = matches!(failure, Failure::Counted(_));
-        let call = match cost {
-            None if !is_made => Called { ticket: ticket_of(pull)?, cost: Cost::ZERO },
-            _ => Called::new(pull, cost)?,
-        };
-        self.take(pull.py(), &[(call, Outcome::Failed(failure))])
+        let is_free = cost.is_none() && !is_made;
+        let cost = if is_free { Cost::ZERO } else { cost_of(pull, cost)? };
+        self.take(pull.py(), &[(ticket_of(pull)?, Outcome::Failed(failure), cost)])
     }
 
-    /// Whether there is nothing more to do, and no call is out.
+    /// Whether there is nothing more to do, and no call is in flight.
     #[getter]
     fn done(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |inner| inner.stop.is_some())
     }
 
-    /// Why; None before that.
+    /// Why it is done; None before that.
     #[getter]
     fn stop_reason(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
         self.with(py, |inner| inner.stop.map(stop_name))
@@ -208,7 +206,7 @@ impl Session {
         self.with(py, |inner| inner.session.certified().iter().map(|arm| arm.0).collect())
     }
 
-    /// Of every arm: `certified`, `undecided` or `rejected`.
+    /// The status of every arm: `certified`, `undecided` or `rejected`.
     #[getter]
     fn statuses(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
         self.with(py, |inner| {
@@ -229,11 +227,11 @@ impl Session {
 
     /// Where the money is.
     #[getter]
-    fn ledger(&self, py: Python<'_>) -> PyResult<Ledger> {
-        self.with(py, |inner| Ledger::from(inner.session.books().ledger()))
+    fn ledger(&self, py: Python<'_>) -> PyResult<PyLedger> {
+        self.with(py, |inner| PyLedger::from(inner.session.books().ledger()))
     }
 
-    /// How many arms there are.
+    /// The number of arms.
     #[getter]
     fn arms(&self, py: Python<'_>) -> PyResult<usize> {
         self.with(py, |inner| inner.session.books().problem().arm_count())
@@ -245,13 +243,13 @@ impl Session {
         self.names.iter().map(|name| name.bind(py).clone()).collect()
     }
 
-    /// How many calls are out.
+    /// The number of calls in flight.
     #[getter]
     fn in_flight(&self, py: Python<'_>) -> PyResult<usize> {
         self.with(py, |inner| inner.session.books().in_flight_count())
     }
 
-    /// The share of delta that is not lent; None where the guarantee lends none.
+    /// The share of delta that is not lent; None unless the guarantee is `lent`.
     #[getter]
     fn pool(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         self.with(py, |inner| inner.session.books().pool().map(Share::fraction))
@@ -286,7 +284,7 @@ impl Session {
         released.map_err(|error| raised("LendError", &error))
     }
 
-    /// Everything that happened, as plain lists; kept with `keep_events=True` only.
+    /// All events, as plain tuples; only with `keep_events=True`.
     #[getter]
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let events = self.with(py, |inner| inner.events.clone())?;
@@ -299,7 +297,7 @@ impl Session {
         )
     }
 
-    /// Does again what was done before: after it the session is as it was.
+    /// Applies the events of an earlier session to this new one.
     fn replay(&self, events: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = events.py();
         let events =
@@ -316,7 +314,7 @@ impl Session {
 
     /// A row for each arm and verifier: calls, scores, evidence and the level it must reach.
     #[getter]
-    fn books(&self, py: Python<'_>) -> PyResult<Table> {
+    fn books(&self, py: Python<'_>) -> PyResult<PyTable> {
         self.with(py, |inner| books_table(inner.session.books()))
     }
 
@@ -330,8 +328,8 @@ impl Session {
     }
 }
 
-impl Session {
-    /// Works on the session without holding up Python. A policy may not use the session that asks it.
+impl PySession {
+    /// Uses the session without the interpreter's lock. A policy may not use the session that asks it.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -351,7 +349,7 @@ impl Session {
         }))
     }
 
-    /// Does what is not a call, after which there may be more to do.
+    /// Makes a change other than a call, after which there may be more to do.
     fn change<E: Send>(
         &self,
         py: Python<'_>,
@@ -367,12 +365,12 @@ impl Session {
         Ok(result)
     }
 
-    fn take(&self, py: Python<'_>, told: &[(Called, Outcome)]) -> PyResult<()> {
+    fn take(&self, py: Python<'_>, calls: &[(Ticket, Outcome, Cost)]) -> PyResult<()> {
         let result = self.with(py, |inner| {
-            told.iter().try_for_each(|(Called { ticket, cost }, outcome)| {
-                let (ticket, cost) = (*ticket, *cost);
-                inner.session.settle(ticket, outcome, cost)?;
-                inner.note(Event::Settled { ticket, outcome: outcome.clone(), cost });
+            calls.iter().try_for_each(|(ticket, outcome, cost)| {
+                let (ticket, outcome, cost) = (*ticket, outcome.clone(), *cost);
+                inner.session.settle(ticket, &outcome, cost)?;
+                inner.note(Event::Settled { ticket, outcome, cost });
                 Ok(())
             })
         })?;
@@ -385,9 +383,9 @@ impl Session {
         })
     }
 
-    fn pull(&self, py: Python<'_>, call: &Call) -> Pull {
+    fn pull(&self, py: Python<'_>, call: &Call) -> PyPull {
         let (arm, attribute) = call.pair().expect("a session in Python has no questions");
-        Pull {
+        PyPull {
             call: call.ticket.0,
             arm: arm.0,
             verifier: self.names[attribute.index()].clone_ref(py),
@@ -427,34 +425,24 @@ impl Inner {
     }
 }
 
-/// Room that is made before anything is asked.
+/// The most calls for which memory is reserved in advance.
 const CALLS_AT_ONCE: usize = 1024;
 
-/// Which call, and what it cost.
-struct Called {
-    ticket: Ticket,
-    cost: Cost,
-}
-
-impl Called {
-    fn new(pull: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let cost = match (cost, pull.cast::<Pull>()) {
-            (Some(cost), _) => price(cost)?,
-            (None, Ok(pull)) => pull.get().ceiling.0,
-            (None, Err(_)) => {
-                return Err(PyTypeError::new_err("a call by its number alone needs a cost, too"));
-            }
-        };
-        Ok(Self { ticket: ticket_of(pull)?, cost })
+/// The cost of a call, by default its ceiling.
+fn cost_of(pull: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult<Cost> {
+    match (cost, pull.cast::<PyPull>()) {
+        (Some(cost), _) => price(cost),
+        (None, Ok(pull)) => Ok(pull.get().ceiling.0),
+        (None, Err(_)) => Err(PyTypeError::new_err("a call given by its number needs a cost")),
     }
 }
 
-/// Of a pull, or of its number.
+/// The ticket of a pull, or of its number.
 fn ticket_of(pull: &Bound<'_, PyAny>) -> PyResult<Ticket> {
-    match pull.cast::<Pull>() {
+    match pull.cast::<PyPull>() {
         Ok(pull) => Ok(Ticket(pull.get().call)),
         Err(_) => pull.extract().map(Ticket).map_err(|_| {
-            PyTypeError::new_err("which call: give what ask() returned, or its number `call`")
+            PyTypeError::new_err("give a call that ask() returned, or its number `call`")
         }),
     }
 }
@@ -501,7 +489,7 @@ fn named_policy(
     policy::by_name(name, &given).map_err(|error| raised("PolicyError", &error))
 }
 
-fn verifiers_names(py: Python<'_>, verifiers: &[PyRef<'_, Spec>]) -> Vec<Py<PyString>> {
+fn verifiers_names(py: Python<'_>, verifiers: &[PyRef<'_, PySpec>]) -> Vec<Py<PyString>> {
     verifiers.iter().map(|spec| PyString::new(py, &spec.name).unbind()).collect()
 }
 
@@ -516,7 +504,7 @@ const fn stop_name(reason: StopReason) -> &'static str {
     }
 }
 
-/// Tells threads apart; never 0.
+/// The number of this thread; never 0.
 fn thread_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     thread_local!(static MINE: u64 = NEXT.fetch_add(1, Ordering::Relaxed));

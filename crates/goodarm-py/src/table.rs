@@ -18,12 +18,12 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 
 use crate::errors::unknown;
 
-/// Named columns. Anything that speaks Arrow's C stream takes it as it is: `polars.DataFrame(table)`,
+/// Named columns. Libraries with Arrow's C stream take it as it is: `polars.DataFrame(table)`,
 /// `pyarrow.table(table)`.
-#[pyclass(frozen, module = "goodarm")]
-pub(crate) struct Table(RecordBatch);
+#[pyclass(frozen, name = "Table", module = "goodarm")]
+pub(crate) struct PyTable(RecordBatch);
 
-impl Table {
+impl PyTable {
     pub(crate) fn new(columns: Vec<(String, TableColumn)>) -> Self {
         let arrays = columns.into_iter().map(|(name, column)| (name, array(column)));
         Self::of_arrays(arrays.collect())
@@ -63,7 +63,7 @@ fn array(column: TableColumn) -> ArrayRef {
 }
 
 #[pymethods]
-impl Table {
+impl PyTable {
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.0.schema().fields().iter().map(|field| field.name().clone()).collect()
@@ -146,7 +146,7 @@ impl Table {
         wanted(slf.py(), "pyarrow")?.call_method1("table", (slf,))
     }
 
-    /// A column as a `numpy.ndarray`; where there is nothing in a column of numbers, NaN.
+    /// A column as a `numpy.ndarray`, with NaN for missing numbers.
     fn to_numpy<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let numpy = wanted(py, "numpy")?;
         let array = self.array(name)?;
@@ -220,7 +220,7 @@ fn cell<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Bound<'p
     })
 }
 
-/// A package that is used where it is installed.
+/// An optional package.
 fn wanted<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
     py.import(name).map_err(|error| {
         let missing =
@@ -230,7 +230,7 @@ fn wanted<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
     })
 }
 
-/// The rows of anything that speaks Arrow's C stream, as lines of JSON.
+/// The rows of an object with Arrow's C stream, as lines of JSON.
 #[expect(unsafe_code, reason = "Arrow hands over a stream as a pointer")]
 pub(crate) fn json_lines(object: &Bound<'_, PyAny>) -> PyResult<String> {
     let capsule = object.call_method0("__arrow_c_stream__")?;

@@ -6,21 +6,21 @@ use goodarm_report::plot_file::{self, PlotFileError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::trouble::Trouble;
+use super::failure::PlanFailure;
 
-/// A figure. A notebook shows it; `svg` and `save()` are for elsewhere.
-#[pyclass(frozen, module = "goodarm")]
-pub(crate) struct Figure(pub(super) goodarm_plot::Figure);
+/// A figure. Notebooks show it.
+#[pyclass(frozen, name = "Figure", module = "goodarm")]
+pub(crate) struct PyFigure(pub(super) goodarm_plot::Figure);
 
 #[pymethods]
-impl Figure {
-    /// What stands above it.
+impl PyFigure {
+    /// The text above it.
     #[getter]
     fn title(&self) -> &str {
         &self.0.title
     }
 
-    /// What stands below it.
+    /// The text below it.
     #[getter]
     fn caption(&self) -> &str {
         &self.0.caption
@@ -39,7 +39,7 @@ impl Figure {
     /// Writes it into a file whose name ends in `.svg`.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| plot_file::write(&self.0, &path)).map_err(|error| match error {
-            PlotFileError::File { path, error } => Trouble::of_file(&path, &error).raised(),
+            PlotFileError::File { path, error } => PlanFailure::of_file(&path, &error).raised(),
             other => PyValueError::new_err(other.to_string()),
         })
     }

@@ -1,4 +1,4 @@
-//! What a caller and a session exchange: specs in, pulls out, and where the money is.
+//! Values that Python and a session exchange: verifiers, calls and money.
 
 use goodarm_files::Scores;
 use pyo3::exceptions::PyValueError;
@@ -7,9 +7,9 @@ use pyo3::types::PyString;
 
 use crate::money::Decimal;
 
-/// A verifier as a session knows it: its threshold, its price and what is known of its scores.
-#[pyclass(frozen, module = "goodarm")]
-pub(crate) struct Spec {
+/// A verifier of a session: its threshold, its price and the model of its scores.
+#[pyclass(frozen, name = "Spec", module = "goodarm")]
+pub(crate) struct PySpec {
     #[pyo3(get)]
     pub(crate) name: String,
     #[pyo3(get)]
@@ -20,7 +20,7 @@ pub(crate) struct Spec {
 }
 
 #[pymethods]
-impl Spec {
+impl PySpec {
     #[new]
     #[pyo3(signature = (name, *, threshold, price, scores = None))]
     fn new(
@@ -44,44 +44,36 @@ impl Spec {
     }
 }
 
-/// What is known of scores, as job files spell it.
+/// The model of scores, as job files spell it.
 fn scores_of(value: &Bound<'_, PyAny>) -> PyResult<Scores> {
     let json = value.py().import("json")?.call_method1("dumps", (value,))?.extract::<String>()?;
     serde_json::from_str(&json).map_err(|error| PyValueError::new_err(format!("scores: {error}")))
 }
 
 /// One call to make.
-#[pyclass(frozen, module = "goodarm")]
-pub(crate) struct Pull {
-    #[pyo3(get)]
+#[pyclass(frozen, get_all, name = "Pull", module = "goodarm")]
+pub(crate) struct PyPull {
     pub(crate) call: u64,
-    #[pyo3(get)]
     pub(crate) arm: u32,
-    #[pyo3(get)]
     pub(crate) verifier: Py<PyString>,
-    #[pyo3(get)]
     pub(crate) attempt: u32,
-    #[pyo3(get)]
     pub(crate) verifier_index: u32,
-    #[pyo3(get)]
     pub(crate) ceiling: Decimal,
-    #[pyo3(get)]
     pub(crate) lent: Option<f64>,
-    #[pyo3(get)]
     pub(crate) branch: &'static str,
 }
 
 #[pymethods]
-impl Pull {
+impl PyPull {
     fn __repr__(&self, py: Python<'_>) -> String {
         let Self { call, arm, .. } = self;
         format!("Pull(call={call}, arm={arm}, verifier={:?})", self.verifier.bind(py).to_string())
     }
 }
 
-/// Where the money is: exact decimals.
-#[pyclass(frozen, get_all, module = "goodarm")]
-pub(crate) struct Ledger {
+/// The money of a session, in exact decimals.
+#[pyclass(frozen, get_all, name = "Ledger", module = "goodarm")]
+pub(crate) struct PyLedger {
     budget: Decimal,
     settled: Decimal,
     reserved: Decimal,
@@ -90,7 +82,7 @@ pub(crate) struct Ledger {
     overrun_count: u64,
 }
 
-impl From<&goodarm_core::ledger::Ledger> for Ledger {
+impl From<&goodarm_core::ledger::Ledger> for PyLedger {
     fn from(ledger: &goodarm_core::ledger::Ledger) -> Self {
         Self {
             budget: Decimal(ledger.budget()),
@@ -104,7 +96,7 @@ impl From<&goodarm_core::ledger::Ledger> for Ledger {
 }
 
 #[pymethods]
-impl Ledger {
+impl PyLedger {
     fn __repr__(&self) -> String {
         let [budget, settled, reserved, left] =
             [self.budget, self.settled, self.reserved, self.left].map(|amount| amount.0);

@@ -1,4 +1,4 @@
-//! What went wrong in a thread that does not speak Python: it becomes an exception where Python asks.
+//! The failure of a plan in a thread without Python; Python raises it as an exception.
 
 use std::any::Any;
 use std::fmt::{Debug, Display};
@@ -10,32 +10,32 @@ use pyo3::prelude::*;
 
 use crate::errors::{exception, variant_of};
 
-/// Why there is no result.
-pub(super) enum Trouble {
-    /// A class of `goodarm.errors`, a variant of it, and what is said.
+/// Why there is no plan.
+pub(super) enum PlanFailure {
+    /// A class of `goodarm.errors`, a variant of it, and the message.
     Ours(&'static str, String, String),
-    /// A file cannot be read or written: Python has its own classes for that.
+    /// A file cannot be read or written: an `OSError`.
     System(io::Error),
 }
 
-impl Trouble {
-    /// An error of which Python's class is `class`.
+impl PlanFailure {
+    /// An error with a Python class.
     pub(super) fn of(class: &'static str, error: &(impl Debug + Display)) -> Self {
         Self::Ours(class, variant_of(error), error.to_string())
     }
 
-    /// What is written in the place of a file cannot be understood.
+    /// The keys of a plan cannot be read.
     pub(super) fn of_keys(reason: String) -> Self {
         Self::Ours("PlanError", "Text".into(), reason)
     }
 
     pub(super) fn of_panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words");
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
         Self::Ours("Error", String::new(), format!("goodarm broke its own rules: {text}"))
     }
 
-    /// The system's error has not the path in it.
+    /// Adds the path to an error of the system.
     pub(super) fn of_file(path: &Path, error: &io::Error) -> Self {
         Self::System(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
     }
@@ -48,7 +48,7 @@ impl Trouble {
     }
 }
 
-impl From<ForecastError> for Trouble {
+impl From<ForecastError> for PlanFailure {
     fn from(error: ForecastError) -> Self {
         match &error {
             ForecastError::File { path, error } => Self::of_file(path, error),
