@@ -1,7 +1,7 @@
 """Certify as many LLM answers as a verification budget can buy.
 
 Answers have several noisy verifiers of very different price. goodarm decides, call by call, which
-answer to check with which verifier next, and certifies those whose mean score reaches every
+answer to check with which verifier next, and certifies the answers whose mean score reaches every
 verifier's threshold: with probability at least 1 - delta no certificate is wrong, and the budget is
 never exceeded.
 

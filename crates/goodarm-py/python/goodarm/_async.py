@@ -1,5 +1,5 @@
-"""How calls are made on an event loop. A module of its own, because asyncio takes longer to import than
-all the rest.
+"""Calls on an event loop. A separate module, because asyncio takes longer to import than the rest of
+the package.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class AsyncPump:
         except asyncio.TimeoutError:
             outcomes = [("failed", "timed-out", "no answer in time", None, None)] * len(calls)
         except BaseException as error:
-            # The run is left: nobody waits for it any more.
+            # The run was left and does not wait for the outcome.
             outcomes = [raised(error)] * len(calls)
         self.mailbox.put([(number, outcome) for (number, _), outcome in zip(calls, outcomes)])
 
     async def _outcomes(self, calls: list[Call]) -> list[Outcome]:
-        """Nothing that the function raises leaves this: out of a task, `sys.exit` would end the loop."""
+        """Catches all that the function raises: in a task, `sys.exit` would end the loop."""
         process = os.getpid()
         try:
             if self.verifier.batch:
@@ -78,14 +78,14 @@ class AsyncPump:
 
 
 def is_cancelling(task: asyncio.Task[Any]) -> bool:
-    """Whether someone else wants the task to end; Python 3.10 does not say."""
+    """Whether the task was cancelled from outside; unknown in Python 3.10."""
     cancelling = getattr(task, "cancelling", None)
     return cancelling is None or bool(cancelling())
 
 
 class LoopThread:
-    """An event loop of our own, for those who have none. There is one for the whole process, so that a
-    client that was used in one run can be used in the next.
+    """An event loop for callers without one. There is one for the whole process, so that a client can
+    be used in several runs.
     """
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class LoopThread:
 
     def _run(self) -> None:
         while True:
-            # A verifier may stop it, and others still want it.
+            # A verifier may stop the loop while others need it.
             self.loop.run_forever()
 
 
@@ -104,7 +104,7 @@ _loop_lock = threading.Lock()
 
 
 def own_loop() -> asyncio.AbstractEventLoop:
-    """The event loop of our own; made when it is first wanted, and again in a child process."""
+    """The event loop of this module; made at first use, and again in a child process."""
     global _loop_thread
     with _loop_lock:
         if _loop_thread is None or _loop_thread.process != os.getpid():

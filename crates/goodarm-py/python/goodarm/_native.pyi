@@ -34,7 +34,7 @@ class _Policy(Protocol):
 
 @final
 class Spec:
-    """A verifier as a session knows it: its threshold, its price and what is known of its scores.
+    """A verifier of a session: its threshold, its price and the model of its scores.
 
     `scores` is `"binary"`, `"bounded"` (0 to 1, the default), `"exact"`, or a mapping such as
     `{"bounded": {"range": [0.3, 1]}}` or `{"sub-gaussian": {"sigma": 0.5}}`.
@@ -45,7 +45,7 @@ class Spec:
     ) -> Spec: ...
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """Its name in reports."""
     @property
     def threshold(self) -> float:
         """The mean score that an arm must reach."""
@@ -54,7 +54,7 @@ class Spec:
         """The most that a call may cost."""
     @property
     def scores(self) -> str:
-        """What is known of its scores."""
+        """The model of its scores."""
 
 @final
 class Pull:
@@ -65,10 +65,10 @@ class Pull:
         """Its number, counted from 0 in the order of dispatch."""
     @property
     def arm(self) -> int:
-        """Which answer to check."""
+        """The answer to check."""
     @property
     def verifier(self) -> str:
-        """With which verifier."""
+        """The verifier to ask."""
     @property
     def verifier_index(self) -> int:
         """The number of that verifier."""
@@ -77,36 +77,36 @@ class Pull:
         """0 for a first try; k if k tries of this call were void."""
     @property
     def ceiling(self) -> Decimal:
-        """What has been reserved for it."""
+        """The amount reserved for it."""
     @property
     def lent(self) -> float | None:
-        """The share of delta that the arm was lent just before; None if it was lent none."""
+        """The share of delta that the arm was lent for this call, or None."""
     @property
     def branch(self) -> str:
-        """Which rule of the policy chose it."""
+        """The rule of the policy that chose it."""
 
 @final
 class Ledger:
-    """Where the money is: exact decimals."""
+    """The money of a session, in exact decimals."""
 
     @property
     def budget(self) -> Decimal:
         """The hard limit."""
     @property
     def settled(self) -> Decimal:
-        """What finished calls have cost."""
+        """The cost of finished calls."""
     @property
     def reserved(self) -> Decimal:
-        """The ceilings of the calls that are out."""
+        """The ceilings of the calls in flight."""
     @property
     def left(self) -> Decimal:
-        """What is neither settled nor reserved."""
+        """The budget that is neither settled nor reserved."""
     @property
     def overrun(self) -> Decimal:
-        """By how much bills were above their ceilings, in all."""
+        """The sum of all bills above their ceilings, less the ceilings."""
     @property
     def overrun_count(self) -> int:
-        """How many bills were."""
+        """The number of bills above their ceilings."""
 
 @final
 class Session:
@@ -124,22 +124,21 @@ class Session:
     A session may be used from several threads. Each call must be a fresh run of the verifier.
 
     Args:
-        arms: How many answers there are.
+        arms: The number of answers.
         budget: The most that may be spent.
         delta: With probability 1 - delta no certificate is wrong.
         verifiers: The verifiers.
         guarantee: `"lent"`, `"holm"`, `"union"`, `"fdr"`, `"paper"` or `"none"`; what suits the policy if not given.
         policy: The name of a policy (`"rcb"` if not given), or an object with a method
-            `choose(view)` that returns `(arm, verifier)`, or None to wait for calls that are out; if none is,
-            the session is done. It may have `begin(view)`,
-            `lend(view, arm, verifier)` and `on_change(view, what, arm, verifier)`, too. No policy can
-            make a certificate wrong.
+            `choose(view)` that returns `(arm, verifier)`, or None to wait for calls in flight; without such
+            calls the session is done. It may also have `begin(view)`, `lend(view, arm, verifier)` and
+            `on_change(view, what, arm, verifier)`. No policy can make a certificate wrong.
         parameters: Of a named policy: `seed`, `allocation_constant`, `unresolved_only`, `means`,
             `calls_per_pair`.
         prior_weights: A weight for each arm; with `"union"` and `"holm"` only.
-        in_flight_share: Calls that are out may be expected to cost this share of what is not spent.
+        in_flight_share: The expected cost of calls in flight, at most, as a share of the unspent budget.
         stop_when_hopeless: Stop when no arm has a realistic chance with the money that is left.
-        keep_events: Keep all that happens, for `events`.
+        keep_events: Keep all events, for `events`.
     """
 
     def __new__(
@@ -158,22 +157,22 @@ class Session:
         keep_events: bool = False,
     ) -> Session: ...
     def ask(self, most: int = 1) -> list[Pull]:
-        """At most `most` calls to make now. An empty list means: wait for answers, or it is `done`."""
+        """At most `most` calls to make now. An empty list means: wait for replies, or it is `done`."""
     def tell(self, pull: Pull | int, score: float, cost: _Amount | None = None) -> None:
-        """The score of a call, and what it cost: its ceiling if nothing is said."""
+        """Takes the score of a call and its cost, by default the ceiling."""
     def tell_many(
         self,
         pulls: Sequence[Pull | int],
         scores: Sequence[float],
         costs: Sequence[_Amount] | None = None,
     ) -> None:
-        """Many at once. If one of them cannot be taken, those before it are, and those after it are not."""
+        """Takes several scores, in order, up to the first that is refused."""
     def fail(self, pull: Pull | int, failure: str, cost: _Amount | None = None) -> None:
-        """The failure of a call.
+        """Takes the failure of a call.
 
         `timed-out`, `crashed`, `unreadable`, `truncated`, `refused`, `lost` and `given-up` count as the
-        lowest score, and cost the ceiling if nothing is said. `not-connected` and `rate-limited` are
-        void: nothing was done, and the call is asked for again. `below-lowest` and `exhausted` end the
+        lowest score, and cost the ceiling by default. `not-connected` and `rate-limited` are void: the
+        verifier did nothing, and the session asks for the call again. `below-lowest` and `exhausted` end the
         stream.
         """
     def status(self, arm: int) -> str:
@@ -185,77 +184,77 @@ class Session:
     def release(self, arm: int) -> None:
         """Takes the share of delta of an arm back, and with it its evidence."""
     def replay(self, events: Iterable[Sequence[Any]]) -> None:
-        """Does again what was done before: after it the session is as it was."""
+        """Applies the events of an earlier session to this new one."""
     @property
     def done(self) -> bool:
-        """Whether there is nothing more to do, and no call is out."""
+        """Whether there is nothing more to do, and no call is in flight."""
     @property
     def stop_reason(self) -> str | None:
-        """Why: `all-certified`, `all-decided`, `budget-spent`, `nothing-worthwhile`, `hopeless` or `all-calls-made`."""
+        """Why it is done: `all-certified`, `all-decided`, `budget-spent`, `nothing-worthwhile`, `hopeless` or `all-calls-made`."""
     @property
     def certified(self) -> list[int]:
         """The certified arms, in the order of their certificates."""
     @property
     def statuses(self) -> list[str]:
-        """Of every arm: `certified`, `undecided` or `rejected`."""
+        """The status of every arm: `certified`, `undecided` or `rejected`."""
     @property
     def ledger(self) -> Ledger:
-        """Where the money is."""
+        """The money."""
     @property
     def arms(self) -> int:
-        """How many arms there are."""
+        """The number of arms."""
     @property
     def verifiers(self) -> list[str]:
         """The verifiers' names."""
     @property
     def in_flight(self) -> int:
-        """How many calls are out."""
+        """The number of calls in flight."""
     @property
     def pool(self) -> float | None:
-        """The share of delta that is not lent; None where the guarantee lends none."""
+        """The share of delta that is not lent; None unless the guarantee is `lent`."""
     @property
     def events(self) -> list[tuple[Any, ...]]:
-        """Everything that happened, as plain tuples; kept with `keep_events=True` only."""
+        """All events, as plain tuples; only with `keep_events=True`."""
     @property
     def books(self) -> Table:
         """A row for each arm and verifier: calls, scores, evidence and the level it must reach."""
 
 @final
 class View:
-    """What a policy may look at, while it is asked. A verifier is its name or its number."""
+    """The session as a policy sees it while it chooses. A verifier is given by its name or its number."""
 
     @property
     def arms(self) -> int:
-        """How many arms there are."""
+        """The number of arms."""
     @property
     def verifiers(self) -> list[str]:
         """The verifiers' names."""
     @property
     def pool(self) -> float | None:
-        """The share of delta that is not lent; None where none is lent."""
+        """The share of delta that is not lent; None unless the guarantee is `lent`."""
     @property
     def left(self) -> Decimal:
-        """What is neither spent nor reserved."""
+        """The budget that is neither spent nor reserved."""
     def active(self) -> list[int]:
         """The arms that still take calls."""
     def status(self, arm: int) -> str:
         """`certified`, `undecided` or `rejected`."""
     def may_call(self, arm: int, verifier: int | str) -> bool:
-        """Whether a call of the pair may be asked for now: it takes calls, and the money is there."""
+        """Whether a call of the pair may be asked for now: the pair is open, and the money suffices."""
     def returned(self, arm: int, verifier: int | str) -> int:
-        """Scores that have come back, failed calls that count among them."""
+        """The number of scores, with counted failures."""
     def dispatched(self, arm: int, verifier: int | str) -> int:
-        """Calls that were made."""
+        """The number of calls that were dispatched."""
     def mean(self, arm: int, verifier: int | str) -> float:
-        """The mean of the scores that have come back; 0 if there are none."""
+        """The mean score; 0 without scores."""
     def evidence(self, arm: int, verifier: int | str) -> float:
-        """What the scores prove so far."""
+        """The evidence so far."""
     def level(self, arm: int, verifier: int | str) -> float:
-        """What the evidence must reach."""
+        """The level that the evidence must reach."""
     def met(self, arm: int, verifier: int | str) -> bool:
-        """Whether it does."""
+        """Whether the evidence reaches its level."""
     def share(self, arm: int) -> float | None:
-        """The share of delta that the arm was lent; None if it has none."""
+        """The share of delta that the arm was lent, or None."""
     def threshold(self, verifier: int | str) -> float:
         """The mean score to be reached."""
     def price(self, verifier: int | str) -> Decimal:
@@ -263,7 +262,7 @@ class View:
 
 @final
 class Table:
-    """Named columns. Whatever speaks Arrow's C stream takes it as it is: `polars.DataFrame(table)`,
+    """Named columns. Libraries with Arrow's C stream take it as it is: `polars.DataFrame(table)`,
     `pyarrow.table(table)`.
     """
 
@@ -272,7 +271,7 @@ class Table:
         """The names of the columns."""
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
     def __len__(self) -> int: ...
     def __getitem__(self, name: str, /) -> list[Any]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -287,40 +286,40 @@ class Table:
     def to_arrow(self) -> Any:
         """A `pyarrow.Table`."""
     def to_numpy(self, name: str) -> Any:
-        """A column as a `numpy.ndarray`; where there is nothing in a column of numbers, NaN."""
+        """A column as a `numpy.ndarray`, with NaN for missing numbers."""
     def _repr_html_(self) -> str: ...
 
 @final
 class Mailbox:
-    """Where the calls of one verifier wait to be made."""
+    """The waiting calls of one verifier."""
 
     def __new__(cls, timeout: float) -> Mailbox: ...
     def take(
         self, most: int, linger: float = 0.0, wait: float | None = None
     ) -> list[tuple[int, dict[str, Any]]] | None:
-        """Waits for calls and takes up to `most` of them, each as its number and its candidate.
+        """Waits for calls and takes at most `most` of them, each as its number and its candidate.
 
-        After the first it waits `linger` seconds for more. None if there will be no more, an empty list
-        if none came in `wait` seconds.
+        After the first it waits `linger` seconds for more. Returns None when the mailbox is closed, and an
+        empty list after `wait` seconds without a call.
         """
     def next(
         self, outcome: tuple[int, float | tuple[Any, ...]] | None
     ) -> tuple[int, dict[str, Any]] | None:
-        """Puts the outcome of one call back, if there is one, waits for the next and takes it.
+        """Puts back the outcome of one call, if given, waits for the next call and takes it.
 
-        None if there will be no more.
+        Returns None when the mailbox is closed.
         """
     def put(self, outcomes: Sequence[tuple[int, float | tuple[Any, ...]]]) -> None:
-        """Puts outcomes back: of each call its number, and a score or one of the tuples
+        """Puts back outcomes: the number of each call, and a score or one of the tuples
         `("score", score, cost, reply)`, `("failed", failure, reason, cost, reply)`,
         `("void", reason, retry_after)` and `("lost", reason)`.
         """
     def backlog(self, seconds: float) -> int:
-        """Calls that have waited for so many seconds, and that nobody has taken."""
+        """The number of calls that have waited for at least `seconds`."""
     def expire(self) -> list[int]:
-        """Calls that have taken longer than they may count as timed out; their numbers."""
+        """Fails the calls that have taken longer than the timeout; returns their numbers."""
     def close(self) -> None:
-        """There will be no more calls: those who wait for some go home."""
+        """Closes the mailbox, and wakes all waiting threads."""
 
 @final
 class Job:
@@ -340,35 +339,35 @@ class Job:
         """The run's folder."""
     @property
     def notes(self) -> list[str]:
-        """What a person should know about how the candidates were read."""
+        """Remarks about how the candidates were read."""
 
 def job_keys(path: Path) -> str:
     """The keys of a job file, as JSON."""
 
 @final
 class LiveRun:
-    """A run while it goes on, in a thread of its own."""
+    """A run in a thread of its own."""
 
     def __new__(cls, job: Job, how: str) -> LiveRun: ...
     @property
     def past(self) -> list[str]:
-        """What a person should know about what was there before."""
+        """Remarks about an earlier run in the folder."""
     def start(self) -> None:
         """Begins to make calls."""
     def wait(self, seconds: float) -> bool:
-        """Waits for the end, for so many seconds at most; whether it is there."""
+        """Waits at most `seconds` for the end; returns whether it has come."""
     def stop(self) -> None:
-        """No new calls, and wait for those that are out; the second time: leave."""
+        """Makes no new calls, and waits for those in flight; the second time leaves them."""
     def notices(self) -> list[tuple[str, str]]:
-        """What was said since the last look."""
+        """The notices since the last call."""
     def progress(self) -> dict[str, Any] | None:
-        """How far it has come; None before the first look."""
+        """The progress; None before the first notice of it."""
     def ending(self) -> tuple[str, bool, str] | None:
-        """How it ended: its name in `summary.json`, whether calls in flight were left behind, and a text."""
+        """The end: its name in `summary.json`, whether calls in flight were left, and a text."""
 
 @final
 class Results:
-    """What a run's folder holds, read from its journal."""
+    """A run's folder, read from its journal."""
 
     def __new__(cls, path: Path) -> Results: ...
     @property
@@ -379,9 +378,9 @@ class Results:
     def answers(self, status: str | None = None) -> Table:
         """The answers with a status, or all."""
     def calls(self) -> Table:
-        """Every call that came back."""
+        """All finished calls."""
     def audit(self) -> tuple[list[str], list[str], int, list[str]]:
-        """What was checked, what is wrong, how many things are, and what else there is to know."""
+        """What was checked, what is wrong, the number of wrong things, and remarks."""
     def cards(self, by: str, most: int) -> str:
         """The next cards for this person, as JSON."""
     def label(
@@ -390,7 +389,7 @@ class Results:
         said: list[tuple[str | None, bool | None]],
         terms: tuple[float | None, str | None, int | None],
     ) -> int:
-        """Takes labels of the next cards, or of those that are named; how many were taken."""
+        """Takes labels of the next cards, or of the named ones; returns how many were taken."""
     def write_report(self, out: Path | None = None) -> Path:
         """Writes the report, and says where it is."""
     def text(self) -> str:
@@ -418,7 +417,7 @@ class PlanWork:
     """A plan while it is made."""
 
     def wait(self, seconds: float) -> bool:
-        """Waits for the end, for so many seconds at most; whether it is there."""
+        """Waits at most `seconds` for the end; returns whether it has come."""
     def cancel(self) -> None:
         """Begins no new session."""
     def result(self) -> NativePlan:

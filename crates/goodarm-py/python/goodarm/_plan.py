@@ -57,18 +57,18 @@ class Plan:
 
     @property
     def implied(self) -> dict[str, Any] | None:
-        """A dear verifier that could be left out, if there is one."""
+        """An expensive verifier that could be left out, or None."""
         implied: dict[str, Any] | None = self.data["implied"]
         return implied
 
     @cached_property
     def steps(self) -> Table:
-        """What so many certificates cost, a row for each number of them."""
+        """The cost of 1, 2, … certificates, a row each."""
         return self._native.steps()
 
     @property
     def notes(self) -> list[str]:
-        """What you should know about what the plan was made of."""
+        """Remarks about the input of the plan."""
         return self._native.notes
 
     @property
@@ -100,18 +100,18 @@ def plan(
     threshold: float | None = None,
     recording: PathLike | None = None,
 ) -> Plan:
-    """Says what a budget will buy, before anything is paid.
+    """Computes what a budget will buy, before anything is paid.
 
     Args:
         plan: A plan file, a job or a recording; or a dict with the keys of a plan file, which
             docs/plan.md has.
-        budget: What might be spent, in place of what the file says.
-        delta: The error probability, in place of what the file says.
-        threshold: The threshold of every verifier, in place of what the file says.
-        recording: A recording of the same verifiers, which has the answers' means.
+        budget: The budget, instead of the file's.
+        delta: The error probability, instead of the file's.
+        threshold: The threshold of every verifier, instead of the file's.
+        recording: A recording of the same verifiers, for the mean scores of the answers.
 
     Raises:
-        PlanError: What is wrong with the plan or the recording; JobError: with the job.
+        PlanError: The plan or the recording is wrong; JobError: the job is.
 
     >>> import goodarm as ga
     >>> plan = ga.plan({
@@ -138,7 +138,7 @@ def plan(
         while not work.wait(TICK_SECONDS):
             pass
     except BaseException:
-        # No new session; those that are under way are waited for. A second Ctrl-C leaves them behind.
+        # No new session starts; the running ones are awaited. A second Ctrl-C leaves them.
         work.cancel()
         while not work.wait(TICK_SECONDS):
             pass

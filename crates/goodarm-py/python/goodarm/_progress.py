@@ -1,4 +1,4 @@
-"""How far a run or an experiment has come, for people."""
+"""Progress of a run, for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class Progress(Protocol):
-    """Shows how far something has come."""
+    """A display of progress."""
 
     def show(self, state: dict[str, Any]) -> None: ...
     def say(self, text: str) -> None: ...
@@ -18,7 +18,7 @@ class Progress(Protocol):
 
 
 def display(wanted: bool | Callable[[dict[str, Any]], object] | None) -> Progress:
-    """What was asked for; in a terminal or notebook a bar, if nothing was."""
+    """The display that is wanted; by default a bar in a terminal or notebook."""
     if callable(wanted):
         return Callback(wanted)
     if wanted is False or (wanted is None and not _is_watched()):
@@ -56,7 +56,7 @@ def _share(state: dict[str, Any]) -> float:
 
 
 class Silent:
-    """Says nothing but what must be known."""
+    """Shows warnings only."""
 
     def show(self, state: dict[str, Any]) -> None:
         pass
@@ -70,7 +70,7 @@ class Silent:
 
 
 class Callback(Silent):
-    """Tells a function."""
+    """Calls a function."""
 
     def __init__(self, function: Callable[[dict[str, Any]], object]) -> None:
         self.function = function

@@ -1,5 +1,5 @@
-"""How calls are made by threads. A pump takes calls out of a mailbox and puts their outcomes back; the
-run on the other side neither knows nor waits.
+"""Calls by threads. A pump takes calls out of a mailbox and puts their outcomes back; the run on the
+other side does not depend on how.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ThreadPump:
         self.verifier = verifier
         self.mailbox = mailbox
         self.threads: set[threading.Thread] = set()
-        #: What each thread is at: the number of its call, or of the first of its batch.
+        #: For each thread the number of its current call, or of the first of its batch.
         self.at: dict[threading.Thread, int] = {}
         self.count = 0
 
@@ -48,8 +48,8 @@ class ThreadPump:
                 thread.join(STOP_SECONDS)
 
     def _give_up(self) -> None:
-        """Nothing was begun of what waits: the run pauses the verifier, and stops when it has no more
-        patience.
+        """Returns the waiting calls as void: none of them has begun. The run pauses the verifier, and
+        stops when its patience ends.
         """
         reason = f"more than {HUNG_MAX} threads hang in {self.verifier.name}"
         while calls := self.mailbox.take(CALLS_AT_ONCE, 0.0, 0.0):
@@ -88,7 +88,7 @@ class ThreadPump:
 
 
 def stay_in(process: int) -> None:
-    """A function may fork, and its child come back here: the calls are the parent's."""
+    """Ends a child process that the function forked: the calls belong to the parent."""
     if os.getpid() != process:
         os._exit(1)
 
@@ -109,12 +109,12 @@ def _batch(function: Any, calls: list[Call]) -> list[tuple[int, Outcome]]:
     return [(number, outcome) for (number, _), outcome in zip(calls, outcomes)]
 
 
-#: Calls that have waited for so long want another thread.
+#: A call that has waited for this long gets another thread.
 BACKLOG_SECONDS = 0.005
-#: Calls that are handed on at once.
+#: The most calls taken at once.
 CALLS_AT_ONCE = 64
-#: How long a batch waits to be full.
+#: How long a batch waits for more calls.
 LINGER_SECONDS = 0.001
 STOP_SECONDS = 5.0
-#: More threads than this are not lost to calls that hang.
+#: The most threads that may be lost to calls that hang.
 HUNG_MAX = 256

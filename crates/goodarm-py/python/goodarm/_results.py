@@ -55,7 +55,7 @@ class Claim(NamedTuple):
     labels: int
     right: int
     wrong: int
-    #: Nobody could tell; counts as wrong.
+    #: People could not tell; counts as wrong.
     skipped: int
 
 
@@ -82,7 +82,7 @@ class Audit(NamedTuple):
 
 class Run:
     """A run's folder, read: its answers, its calls, its money. Made by `goodarm.open`, `goodarm.run`
-    and `goodarm.arun`. It is what the journal said when it was first looked at; `reload()` looks again.
+    and `goodarm.arun`. Each property is read from the journal once; `reload()` reads it again.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -112,13 +112,13 @@ class Run:
 
     @property
     def claim(self) -> Claim | None:
-        """What labels prove about the certified answers; None if nobody has begun to label."""
+        """What labels prove about the certified answers; None before the first label."""
         claim = self.summary.get("claim")
         return None if claim is None else Claim(*(claim[key] for key in Claim._fields))
 
     def cards(self, count: int = 1, *, by: str) -> list[dict[str, Any]]:
         """The next answers that wait for a label by this person, in the order that was drawn when the claim
-        began: `id`, `fields` to judge by, and the verifiers' `evidence`, which would lead.
+        began: `id`, `fields` to judge by, and the verifiers' `evidence`, which should not be shown before a label.
         """
         cards: list[dict[str, Any]] = json.loads(self._results.cards(by, count))
         return [
@@ -139,10 +139,10 @@ class Run:
         rule: str | None = None,
         labels: int | None = None,
     ) -> int:
-        """Says of certified answers whether they are right: True, False, or None if one cannot tell, which
-        counts as wrong. A list is about the next cards, in their order. With a mapping from ids, labels are
-        taken in the order that was drawn, up to the first answer that it does not have. Returns how many
-        were taken; the claim is in `reload().claim`.
+        """Labels certified answers: True (right), False (wrong), or None (cannot tell), which counts as
+        wrong. A list is about the next cards, in their order. With a mapping from ids, labels are
+        taken in the order that was drawn, up to the first answer without a label. Returns how many were
+        taken; the claim is in `reload().claim`.
 
         The terms of a claim are fixed when it begins, here or in `cards`: `delta` (0.05), how many `labels` an
         answer gets, by different people (1), and the `rule` that makes it right: "one", "majority" or "all".
@@ -163,7 +163,7 @@ class Run:
 
     @cached_property
     def rejected(self) -> Table:
-        """The answers that the evidence speaks against."""
+        """The answers with evidence against them."""
         return self._results.answers("rejected")
 
     @cached_property
@@ -198,7 +198,7 @@ class Run:
         return Audit(*self._results.audit())
 
     def report(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Writes the report, into the run's folder if no path is given, and says where it is."""
+        """Writes the report, into the run's folder if no path is given, and returns its path."""
         return Path(self._results.write_report(None if path is None else Path(path)))
 
     def __repr__(self) -> str:
@@ -251,7 +251,7 @@ def _headline(summary: dict[str, Any]) -> str:
 
 
 def _ours(row: dict[str, Any], what: str) -> str:
-    """The name of a column of goodarm's: the last of its kind, should a candidate have one, too."""
+    """The name of a column that goodarm adds: the last one, since a candidate may have a field of that name."""
     names = [name for name in row if name == f"goodarm.{what}" or name.startswith(f"goodarm.{what}_")]
     return names[-1] if names else what
 
@@ -273,5 +273,5 @@ CHARACTERS_SHOWN = 80
 
 
 def open(path: str | os.PathLike[str]) -> Run:
-    """Opens a run's folder: also while the run goes on, or after a crash."""
+    """Opens a run's folder, also during the run or after a crash."""
     return Run(path)

@@ -1,4 +1,4 @@
-"""A whole run: the job of `goodarm run`, with functions of Python's as verifiers."""
+"""A whole run: the job of `goodarm run`, with Python functions as verifiers."""
 
 from __future__ import annotations
 
@@ -49,30 +49,30 @@ def run(
     """Certifies answers: the job of `goodarm run`, with its journal, its hard budget and its promise.
 
     Args:
-        job: A job file. What else is given takes the place of what it says.
+        job: A job file. The other arguments override its keys.
         candidates: The answers: a path, a list of dicts, or a table (pandas, polars, pyarrow, a
-            dataset of Hugging Face, anything that speaks Arrow's C stream).
+            dataset of Hugging Face, any object with Arrow's C stream).
         verifiers: Functions made by `goodarm.verifier`, and `goodarm.check`, `goodarm.llm` and so on;
             for a job file also a dict from the names in it to functions.
         budget: The most that may be spent, in `unit`.
         unit: `"calls"` (the default), `"tokens"`, `"dollars"` or `"seconds"`.
         delta: With probability 1 - delta no certificate is wrong.
-        output: The folder for the journal and all that the run writes; `run` if not given.
-        resume: `"auto"` goes on with the run in the folder if there is one (one that ended because a
-            verifier never worked is moved aside, and a new one begun); `True` or `"resume"` must
-            find one, `False` or `"new"` must find none, `"again"` moves an earlier one aside.
+        output: The folder for the journal and the results; `run` if not given.
+        resume: `"auto"` continues the run in the folder if there is one (a run that ended because a
+            verifier never worked is moved aside, and a new one begins); `True` or `"resume"` requires
+            a run, `False` or `"new"` requires an unused folder, `"again"` moves an earlier run aside.
         policy: Which rule chooses the calls; `"fixed"` makes a recording of `k` calls of every verifier on every
             answer, and certifies nothing.
         k: The calls of each pair, with `policy="fixed"`.
-        progress: True or False for a bar, or a function that is given a dict several times a second;
-            a bar in a terminal or notebook if nothing is said.
+        progress: True or False for a bar, or a function that is called with a dict several times a second;
+            by default a bar in a terminal or notebook.
 
     Raises:
-        JobError: What is wrong with the job, all of it at once.
-        RunError: The run cannot begin or go on.
-        NeverScored: A verifier does not work; VerifierDown: it worked, and does no more.
-        Interrupted: Ctrl-C. Calls that are out are waited for and everything is saved; a second one
-            leaves them behind, and they count as lost.
+        JobError: The job is wrong; lists all problems.
+        RunError: The run cannot begin or continue.
+        NeverScored: A verifier never worked; VerifierDown: it stopped working.
+        Interrupted: Ctrl-C. The run waits for calls in flight and saves everything; a second Ctrl-C
+            leaves them, and they count as lost.
 
     The other arguments are the keys of a job file.
     """
@@ -114,10 +114,10 @@ async def arun(
     stop_when_hopeless: bool | None = None,
     progress: bool | Callable[[dict[str, Any]], object] | None = None,
 ) -> Run:
-    """The same as `run` in asynchronous code: async verifiers are called on the caller's event loop.
+    """`run` for asynchronous code: async verifiers are called on the caller's event loop.
 
-    Cancelled, it makes no new calls, waits for those that are out, saves everything and is cancelled;
-    cancelled twice, it leaves them behind.
+    If it is cancelled, it makes no new calls, waits for those in flight and saves everything; if it is
+    cancelled twice, it leaves them.
     """
     import asyncio
 
@@ -197,7 +197,7 @@ class _Work:
                     cancels += 1
                     self._interrupt(cancels)
         except BaseException:
-            # The loop cannot be waited on: what is out is left behind, and counts as lost.
+            # The loop cannot be awaited: calls in flight are left, and count as lost.
             self.live.stop()
             self._abandon()
             raise
@@ -207,7 +207,7 @@ class _Work:
         return self._end()
 
     def _abandon(self) -> None:
-        """Something went wrong beside the run, such as a callback: no call is made that nobody looks after."""
+        """Stops the run after an error outside of it, such as one in a callback."""
         self.live.stop()
         while not self.live.wait(TICK_SECONDS) and self.is_begun:
             for pump in self.pumps:
@@ -238,7 +238,7 @@ class _Work:
 
     def _interrupt(self, count: int) -> None:
         if count == 1:
-            self.progress.say("stopping: no new calls; waiting for those that are out (again to leave now)")
+            self.progress.say("stopping: no new calls; waiting for those in flight (again to leave now)")
         if count <= 2:
             self.live.stop()
 
@@ -248,7 +248,7 @@ class _Work:
         self.progress.close()
 
     def _close_pumps(self) -> None:
-        """Sends all threads home, and does not wait for those whose calls nobody wants any more."""
+        """Ends all pumps; does not wait for calls that the run has left."""
         try:
             ending = self.live.ending()
         except errors.Error:
@@ -263,7 +263,7 @@ class _Work:
         name, _, text = ending
         run = Run(self.output)
         if name in ("stopped", "waits-for-people"):
-            saved = f'everything is saved in {self.output}, and resume="auto" goes on'
+            saved = f'everything is saved in {self.output}, and resume="auto" continues'
             raise errors.Interrupted(f"{text}; {saved}", run)
         if name == "verifier-down":
             raise errors.VerifierDown(text, run)
@@ -276,7 +276,7 @@ def _how(resume: str | bool, output: Path) -> str:
     if isinstance(resume, bool):
         return "resume" if resume else "new"
     if resume == "auto" and _never_scored(output):
-        # Its calls say nothing about the answers: going on, they would count against them.
+        # Its failures do not depend on the answers, but would count against them in a resumed run.
         return "again"
     return resume
 
@@ -292,12 +292,12 @@ def _never_scored(output: Path) -> bool:
 
 def _given_keys(**keys: Any) -> dict[str, Any]:
     if not isinstance(keys["policy"], (str, type(None))):
-        raise TypeError("policy: the name of one; a policy of one's own is for goodarm.Session")
+        raise TypeError("policy: give the name of a policy; a policy object is for goodarm.Session")
     return {key: value for key, value in keys.items() if value is not None}
 
 
 def _functions(verifiers: Verifiers) -> dict[str, Verifier]:
-    """Those of the verifiers that are Python's, by name."""
+    """The verifiers that are Python functions, by name."""
     if isinstance(verifiers, Mapping):
         named = [(name, _checked(value)) for name, value in verifiers.items()]
         return {name: value.renamed(name) for name, value in named if isinstance(value, Verifier)}
@@ -320,7 +320,7 @@ def _checked(value: Any) -> Verifier | BuiltIn:
 
 
 def _exact(amount: Amount) -> int | float | str:
-    """As a job file has it, to the last digit."""
+    """The exact amount, as a job file has it."""
     if isinstance(amount, Decimal):
         return format(amount, "f")
     return amount if isinstance(amount, int) else float(amount)
@@ -352,7 +352,7 @@ def _whole_job(
 
 
 def _overlay(entries: list[dict[str, Any]], value: Verifier | BuiltIn, name: str | None, is_new: bool) -> None:
-    """Puts a verifier in the place of the one of its name, or behind the others."""
+    """Replaces the verifier of this name, or appends a new one."""
     name = name or value.name
     place = next((index for index, entry in enumerate(entries) if entry.get("name") == name), None)
     if place is None or is_new:
@@ -361,7 +361,7 @@ def _overlay(entries: list[dict[str, Any]], value: Verifier | BuiltIn, name: str
     if isinstance(value, BuiltIn):
         entries[place] = {**value, "name": name}
         return
-    # Of the file's own only what every verifier has: a function needs no address and no prompt.
+    # Keeps only the keys that every kind has: a function needs no address and no prompt.
     kept = {key: value for key, value in entries[place].items() if key in TERMS}
     if "metered" in value.terms:
         kept.pop("price", None)
@@ -369,7 +369,7 @@ def _overlay(entries: list[dict[str, Any]], value: Verifier | BuiltIn, name: str
 
 
 def _declare_concurrency(whole: dict[str, Any], functions: dict[str, Verifier]) -> None:
-    """As many calls at once as all verifiers together may have out, if nothing is said."""
+    """By default the sum of the verifiers' concurrency."""
     if "concurrency" not in whole and functions:
         others = len(whole["verifiers"]) - len(functions)
         mine = sum(function.concurrency for function in functions.values())
@@ -400,7 +400,7 @@ def _json_lines(candidates: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """The same with null for what is no number: JSON has none."""
+    """The value with null for NaN and infinities, which JSON does not have."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
@@ -411,7 +411,7 @@ def _finite(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: scalars of numpy, dates, and what becomes a list."""
+    """JSON for other values: scalars of numpy, dates, sets."""
     for method in ("item", "isoformat", "tolist"):
         if hasattr(value, method):
             return getattr(value, method)()

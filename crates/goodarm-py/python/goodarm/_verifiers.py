@@ -1,4 +1,4 @@
-"""Verifiers: functions of Python's, and those that goodarm has built in."""
+"""Verifiers: Python functions, and the built-in kinds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ._native import Mailbox
 
 Amount = float | int | Decimal
 Candidate = dict[str, Any]
-#: A score, or what `Mailbox.put` takes in its place.
+#: A score, or another value that `Mailbox.put` takes.
 Outcome = float | tuple[Any, ...]
 
 
 class Score(NamedTuple):
-    """A score, and what else is known about the call.
+    """A score, with the cost and the reply of the call.
 
     >>> Score(1.0, cost=0.0018, reply="yes")
     Score(score=1.0, cost=0.0018, reply='yes')
@@ -27,15 +27,15 @@ class Score(NamedTuple):
     score: float
     #: What the call has cost; the verifier's price if not given.
     cost: Amount | None = None
-    #: What was answered, for people.
+    #: The text of the reply, for people.
     reply: str | None = None
 
 
 class Void(Exception):
-    """Raised by a verifier: it never began to work, whatever the answer is.
+    """Raised by a verifier that did not begin to work.
 
-    The call is made again. Only for what cannot depend on the answer, such as a refused connection or
-    a rate limit: raising it for answers that one does not like makes certificates wrong.
+    The call is made again. Only for causes that cannot depend on the answer, such as a refused connection
+    or a rate limit: raising it for bad answers makes certificates wrong.
     """
 
     def __init__(self, reason: str = "not connected", *, retry_after: float | None = None) -> None:
@@ -87,7 +87,7 @@ class Verifier:
         terms = {
             "threshold": threshold,
             "scores": scores,
-            # What it says a call has cost is believed; what it does not say costs its price.
+            # The cost that it reports, or else its price.
             "metered": None if price is None else {"reported": True, "ceiling": float(price)},
             "timeout": timeout,
             "concurrency": self.concurrency,
@@ -156,12 +156,12 @@ def verifier(
     Args:
         name: What reports call it; the function's name if not given.
         threshold: The mean score that an answer must reach.
-        price: The most that a call may cost, and what it costs if it does not say.
+        price: The most that a call may cost, and its cost if it reports none.
         scores: `"binary"`, `"bounded"` (0 to 1, the default), `"exact"`, or a mapping such as
             `{"bounded": {"range": [0.3, 1]}}` or `{"sub-gaussian": {"sigma": 0.5}}`.
         batch: The most candidates that are given at once.
-        workers: Threads that may be at it at once, for functions that are not async.
-        concurrency: Calls that may be out at once.
+        workers: Threads that may call it at once, for functions that are not async.
+        concurrency: The most calls in flight.
         timeout: Seconds until a call counts as failed; 60 if not given.
         rate: The most calls per second.
         retries: How often a void call is made again before it counts as failed.
@@ -179,7 +179,7 @@ def verifier(
 
 
 class BuiltIn(dict[str, Any]):
-    """A verifier that goodarm has built in: the keys of one `[[verifiers]]` of a job file."""
+    """A built-in verifier: the keys of one `[[verifiers]]` of a job file."""
 
     @property
     def name(self) -> str:
@@ -263,7 +263,7 @@ def raised(error: BaseException) -> Outcome:
 
 
 def shown(value: object) -> str:
-    """The text of something, whatever it does when it is asked, and without what is no text."""
+    """`str(value)`, also if that raises, and without invalid characters."""
     try:
         return str(value).encode("utf-8", "replace").decode()
     except Exception:
@@ -299,9 +299,9 @@ def _is_amount(cost: Any) -> bool:
         return False
 
 
-#: Threads that a verifier gets, if nothing is said and it needs them.
+#: The most threads of a verifier without `workers`.
 THREADS_MAX = 32
-#: Calls of an async verifier that may be out, if nothing is said.
+#: The most calls in flight of an async verifier without `concurrency`.
 ASYNC_CALLS = 64
 #: Seconds until a call counts as failed.
 TIMEOUT = 60.0

@@ -1,5 +1,5 @@
-"""What can go wrong. Every class is below `Error`; a class such as `RunError` has one class below it
-for each way to go wrong, as an attribute: `except goodarm.RunError.AlreadyBegun`.
+"""Exceptions. `Error` is the base of all; a class such as `RunError` has a subclass for each cause, as an
+attribute: `except goodarm.RunError.AlreadyBegun`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SpecError(Error, ValueError):
 
 
 class CostError(Error, ValueError):
-    """Not an amount of money."""
+    """This is not an amount of money."""
 
     NotAnAmount: ClassVar[type[CostError]]
     TooLarge: ClassVar[type[CostError]]
@@ -52,7 +52,7 @@ class PolicyError(Error, ValueError):
 
 
 class AskError(Error):
-    """A policy named a call that may not be made, or did what it may not."""
+    """A policy asked for a call that may not be made, or broke another rule."""
 
 
 class TellError(Error, ValueError):
@@ -110,7 +110,7 @@ class JobError(Error, ValueError):
 
 
 class RunError(Error):
-    """A run cannot begin or go on. What is in its journal stays."""
+    """A run cannot begin or continue. Its journal is kept."""
 
     AlreadyBegun: ClassVar[type[RunError]]
     OutputIsFile: ClassVar[type[RunError]]
@@ -146,7 +146,7 @@ class HistoryError(Error):
 
 
 class ReportError(Error):
-    """There is no report."""
+    """A report cannot be made."""
 
     History: ClassVar[type[ReportError]]
     Mismatch: ClassVar[type[ReportError]]
@@ -156,7 +156,7 @@ class ReportError(Error):
 
 
 class LabelError(Error):
-    """A run cannot be labelled, or its claim not be told."""
+    """A run cannot be labelled, or its claim cannot be computed."""
 
     History: ClassVar[type[LabelError]]
     Mismatch: ClassVar[type[LabelError]]
@@ -203,7 +203,7 @@ class OutputError(Error):
 
 
 class PlanError(Error, ValueError):
-    """There is nothing that could be planned."""
+    """A plan cannot be made."""
 
     Text: ClassVar[type[PlanError]]
     Recording: ClassVar[type[PlanError]]
@@ -225,7 +225,7 @@ class PlanError(Error, ValueError):
 
 
 class Stopped(Error):
-    """A run stopped before it was done. Everything is saved; `run` is what there is so far."""
+    """A run stopped before it was done. Everything is saved; `run` has the results so far."""
 
     run: Run
 
@@ -239,11 +239,11 @@ class VerifierDown(Stopped):
 
 
 class NeverScored(Stopped):
-    """A verifier has never given a score, or its words cannot be trusted: mend it, and begin again."""
+    """A verifier has never given a score, or its replies cannot be trusted: fix it and begin again."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, or a second one. Everything is saved; `run` is what there is so far."""
+    """Ctrl-C, or a second one. Everything is saved; `run` has the results so far."""
 
     run: Run
 
@@ -253,7 +253,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def _make_variants() -> None:
-    """Makes the class of each way to go wrong that a class above names."""
+    """Makes the subclasses that the classes above declare."""
     for base in list(globals().values()):
         if isinstance(base, type) and issubclass(base, Error):
             for name, kind in base.__dict__.get("__annotations__", {}).items():

@@ -67,11 +67,11 @@ def verifier(
         actors: How many actors; those that die are replaced.
         batch: The most candidates that `__call__` is given at once, as a list, for as many scores.
             Without it `__call__` is given one candidate.
-        args: For the constructor; `kwargs`, too.
-        options: Options of Ray's for the actors, such as `num_gpus`, `resources`, `runtime_env` or
-            `max_concurrency`. They may as well be given by name.
+        args: Positional arguments of the constructor; `kwargs`: its keyword arguments.
+        options: Ray's options for the actors, such as `num_gpus`, `resources`, `runtime_env` or
+            `max_concurrency`. They may also be given as keywords.
         address: Where Ray is, if it is not initialised yet; as in `ray.init`.
-        concurrency: Calls that may be out at once: enough to keep all actors busy if not given.
+        concurrency: The most calls in flight; enough to keep all actors busy if not given.
 
     The other arguments are those of `goodarm.verifier`.
     """
@@ -110,21 +110,21 @@ class RayVerifier(Verifier):
         if self.actors < 1:
             raise ValueError(f"actors: {self.actors} is not at least 1")
         if any(self.arguments) and not inspect.isclass(judge):
-            raise ValueError(f"args and kwargs are for the constructor of a class, and {self.name} is none")
+            raise ValueError(f"args and kwargs are for the constructor of a class, and {self.name} is not a class")
         host = _AsyncHost if self.is_async else _Host
-        # It is awaited in the actors: here it needs no event loop.
+        # It is awaited in the actors, so this process needs no event loop.
         self.is_async = False
         options = _checked(pool["options"])
         self.max_concurrency: int = options.setdefault("max_concurrency", ASYNC_CALLS if host is _AsyncHost else 1)
         self.remote_class = ray.remote(host).options(**options)
-        #: Calls that one message may hold. Those of an async class are concurrent without that.
+        #: The most calls in a message. An async class is concurrent without larger messages.
         self.chunk_max: int = self.batch or (1 if host is _AsyncHost else CHUNK_MAX)
         if terms["concurrency"] is None:
             self.concurrency = min(self.actors * (self.max_concurrency + 1) * self.chunk_max, CONCURRENCY_MAX)
             self.terms["concurrency"] = self.concurrency
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """Constructs the class here, without Ray, and calls it once: to try it."""
+        """Constructs the class in this process, without Ray, and calls it once: to try it."""
         return _construct(self.function, *self.arguments)(*arguments, **keywords)
 
     def pump(self, mailbox: Mailbox, loop: Any) -> RayPump:
@@ -132,7 +132,7 @@ class RayVerifier(Verifier):
         return RayPump(self, mailbox)
 
     def start_actor(self) -> Any:
-        """A new actor; it may take its time to be there."""
+        """Starts an actor; does not wait until it is ready."""
         args, kwargs = self.arguments
         return self.remote_class.remote(self.function, self.batch, self.timeout, *args, **kwargs)
 
@@ -141,7 +141,7 @@ def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     for option in ("max_restarts", "max_task_retries"):
         if options.get(option):
             raise ValueError(f"{option}: Ray would make calls again that may have been made; leave it out")
-    # Ray itself would fill one node before it looks at the next.
+    # By default Ray fills one node before the next.
     return {"scheduling_strategy": "SPREAD", **options, "max_restarts": 0, "max_task_retries": 0}
 
 
@@ -150,7 +150,7 @@ def _construct(judge: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
 
 
 class _Host:
-    """What an actor is: the user's class, constructed once, and how it is called."""
+    """The actor: the user's class, constructed once."""
 
     def __init__(
         self, judge: Callable[..., Any], batch: int | None, timeout: float, /, *args: Any, **kwargs: Any
@@ -162,22 +162,22 @@ class _Host:
         try:
             self.function = _construct(judge, args, kwargs)
         except BaseException as error:
-            # Kept for `ready`: Ray's own words about it would hide what was raised.
+            # Returned by `ready`: Ray's own message would hide the exception.
             self.problem = f"{type(error).__name__}: {error}"
 
     def ready(self) -> str | None:
-        """Why it cannot be called, if so."""
+        """Why it cannot be called, or None."""
         return self.problem
 
     def make(self, calls: list[Call]) -> tuple[list[tuple[int, Outcome]], float]:
-        """Makes calls: the outcome of each by its number, and the seconds that all took."""
+        """Makes calls; returns their numbers and outcomes, and the seconds for all."""
         begin = perf_counter()
         if self.batch:
             outcomes = _batch(self.function, calls)
         else:
             outcomes = [(number, _single(self.function, candidate)) for number, candidate in calls]
         if os.getpid() != self.process:
-            # The function forked, and its child came back here: the calls are the parent's.
+            # This is a child that the function forked: the calls belong to the parent.
             os._exit(1)
         return outcomes, perf_counter() - begin
 
@@ -196,7 +196,7 @@ class _AsyncHost(_Host):
             answers = [self._answer(candidate, lambda value: [outcome_of(value)]) for candidate in candidates]
             outcomes = [outcome for answer in await asyncio.gather(*answers) for outcome in answer]
         numbers = [number for number, _ in calls]
-        # What failed as a whole failed for each.
+        # One outcome for the whole batch applies to each call.
         outcomes *= len(numbers) // len(outcomes)
         return list(zip(numbers, outcomes)), perf_counter() - begin
 
@@ -213,12 +213,12 @@ class _AsyncHost(_Host):
 
 @dataclass(eq=False)
 class _Actor:
-    """An actor, as seen from here."""
+    """An actor and its messages."""
 
     handle: Any
-    #: Its messages that are out.
+    #: Messages without a reply.
     messages: set[Any] = field(default_factory=set)
-    #: It was silent for too long, and gets no more.
+    #: It has not replied in time, and gets no more messages.
     is_overdue: bool = False
 
 
@@ -232,40 +232,40 @@ class _Message:
 
 
 class _Pace:
-    """How many calls go into a message, and how many messages to an actor: so many that Ray's own time
-    does not count, so few that no call waits long behind others, and that a crash loses little.
+    """How many calls go into a message, and how many messages to an actor. Large messages make Ray's
+    overhead small; small ones keep the wait of each call short and lose little in a crash.
     """
 
     def __init__(self, verifier: RayVerifier) -> None:
         self.verifier = verifier
-        #: How long an actor may be at a message. A large pool gets longer ones, or this process, which
-        #: sends them all, could not keep it busy.
+        #: The time that a message may take. A large pool gets larger messages, because this process sends
+        #: them all.
         self.chunk_seconds = max(CHUNK_SECONDS, verifier.actors * verifier.max_concurrency / MESSAGES_PER_SECOND)
         self.size = 1
         self.has_crashed = False
-        #: Of one call and of one message, smoothed; unknown at first.
+        #: Seconds of a call and of a message, smoothed; None before the first reply.
         self.call_seconds: float | None = None
         self.message_seconds: float | None = None
 
     @property
     def messages_max(self) -> int:
-        """Messages that an actor may have: one more than it works at, if it would soon be idle."""
+        """The most messages of an actor: one more than it processes at once, if messages are short."""
         is_quick = self.message_seconds is not None and self.message_seconds < QUICK_SECONDS
         return self.verifier.max_concurrency + is_quick
 
     def answered(self, count: int, seconds: float) -> None:
-        """A message came back."""
+        """Takes the time of a message into account."""
         self.call_seconds = _smoothed(self.call_seconds, seconds / count)
         self.message_seconds = _smoothed(self.message_seconds, seconds)
         grown = self.size + (1 if self.has_crashed else self.size)
         wanted = self.verifier.chunk_max
         if not self.verifier.batch:
-            # A batch may take its time: its size is what the user wants.
+            # The size of a batch is the user's choice.
             wanted = min(wanted, int(self.chunk_seconds / max(self.call_seconds, 1e-9)))
         self.size = max(1, min(grown, wanted))
 
     def crashed(self) -> None:
-        """An actor died: the next crash shall lose less."""
+        """An actor died: smaller messages, so that the next crash loses less."""
         self.size = 1
         self.has_crashed = True
 
@@ -275,8 +275,8 @@ def _smoothed(old: float | None, new: float) -> float:
 
 
 class RayPump:
-    """Takes calls out of a mailbox and has actors make them. One thread does it all, and is the only
-    one that knows the actors. Calls stay in the mailbox until an actor that is alive has room for them.
+    """Takes calls out of a mailbox and sends them to actors, in one thread. Calls stay in the mailbox until
+    a living actor has room for them.
     """
 
     def __init__(self, verifier: RayVerifier, mailbox: Mailbox) -> None:
@@ -285,7 +285,7 @@ class RayPump:
         self.verifier = verifier
         self.mailbox = mailbox
         self.pace = _Pace(verifier)
-        #: By the reference to what they will say: actors that are constructed, and messages.
+        #: Actors that are being constructed, and messages, by the references of their results.
         self.starting: dict[Any, _Actor] = {}
         self.messages: dict[Any, _Message] = {}
         self.actors: list[_Actor] = []
@@ -311,8 +311,8 @@ class RayPump:
         try:
             while not self.stopping.is_set():
                 if not ray.is_initialized():
-                    # Asked for anything, Ray would begin anew by itself.
-                    raise RuntimeError("it was shut down while the run went on")
+                    # Any call of Ray would initialise it again.
+                    raise RuntimeError("it was shut down during the run")
                 self._start_missing()
                 self._send()
                 self._collect()
@@ -331,14 +331,14 @@ class RayPump:
                 self.starting[handle.ready.remote()] = _Actor(handle)
 
     def _send(self) -> None:
-        """Sends what waits in the mailbox to actors that have room."""
+        """Sends waiting calls to actors that have room."""
         if not self.actors:
             if self.starts.problem is not None:
                 self._refuse(self.starts.problem)
             return
         while actor := self._actor_with_room():
             size = self.pace.size
-            # With nothing out there is nothing else to wait for.
+            # Without messages in flight only the mailbox can wake this thread.
             wait = 0.0 if self.messages else IDLE_SECONDS
             calls = self.mailbox.take(size, LINGER_SECONDS if size > 1 else 0.0, wait)
             if calls is None:
@@ -356,15 +356,15 @@ class RayPump:
         return actor if actor and len(actor.messages) < self.pace.messages_max else None
 
     def _collect(self) -> None:
-        """Waits until something comes back, or may be sent, and takes what is there."""
+        """Waits for results, or until calls can be sent, and takes the results."""
         references = [*self.starting, *self.messages]
         if not references:
-            # Only failed starts bring this about: the next may not be due yet.
+            # All starts have failed, and the next is not due yet.
             if not self.actors:
                 self.stopping.wait(IDLE_SECONDS)
             return
         has_room = self._actor_with_room() is not None
-        # With nothing out, the mailbox was what to wait for.
+        # Without messages in flight, `_send` has waited for the mailbox.
         wait = IDLE_SECONDS if not has_room else POLL_SECONDS if self.messages else 0.0
         ready, _ = ray.wait(references, num_returns=1, timeout=wait)
         if ready and len(references) > 1:
@@ -384,7 +384,7 @@ class RayPump:
             self.actors.append(actor)
             self.starts.worked()
         else:
-            # It was sent nothing, so nothing is lost.
+            # It has no messages, so nothing is lost.
             _kill(actor)
             self.starts.failed(f"no actor of {self.verifier.name} can be started: {problem}")
 
@@ -394,7 +394,7 @@ class RayPump:
         try:
             outcomes, seconds = ray.get(reference)
         except Exception as error:
-            # It may have been made, whatever Ray says.
+            # The calls may have been made, also if Ray denies it.
             lost = ("lost", _brief(error))
             self.mailbox.put([(number, lost) for number in message.numbers])
             self._drop(actor)
@@ -406,11 +406,11 @@ class RayPump:
         if actor in self.actors:
             self.actors.remove(actor)
             self.pace.crashed()
-            # It may only be out of reach: one that comes back would be one too many.
+            # It may only be unreachable: if it returned, there would be one actor too many.
             _kill(actor)
 
     def _kill_overdue(self) -> None:
-        """An actor whose calls have all timed out will not come back: it makes room for another."""
+        """Replaces actors whose calls have all timed out."""
         now = monotonic()
         if now < self.overdue_look_at:
             return
@@ -423,12 +423,12 @@ class RayPump:
                 self._drop(actor)
 
     def _refuse(self, reason: str) -> None:
-        """Hands back what waits: nothing was begun. The run tries again, for as long as it has patience."""
+        """Returns waiting calls as void: none has begun. The run tries again until its patience ends."""
         while calls := self.mailbox.take(CHUNK_MAX, 0.0, 0.0):
             self.mailbox.put([(number, ("void", reason, None)) for number, _ in calls])
 
     def _refuse_all(self, reason: str) -> None:
-        """Nothing works any more: what is out is lost, and nothing else begins."""
+        """Ray has failed: calls in flight are lost, and no others begin."""
         for message in self.messages.values():
             self.mailbox.put([(number, ("lost", reason)) for number in message.numbers])
         while not self.stopping.wait(IDLE_SECONDS):
@@ -436,7 +436,7 @@ class RayPump:
 
 
 class _Starts:
-    """When actors are started: at once, but ever more rarely while that fails."""
+    """When actors are started: at once, with growing pauses while starts fail."""
 
     def __init__(self) -> None:
         self.failed_count = 0
@@ -454,14 +454,14 @@ class _Starts:
     def failed(self, reason: str) -> None:
         self.failed_count += 1
         self.reason = reason
-        # Those that were started together fail together, and that is one sign.
+        # Actors that were started together fail together, and count once.
         if self.is_due():
             self.due_at = monotonic() + self.backoff
             self.backoff = min(2 * self.backoff, START_BACKOFF_MAX)
 
     @property
     def problem(self) -> str | None:
-        """Why none can be started, if several in a row could not."""
+        """Why actors cannot be started, if several starts in a row have failed."""
         return self.reason if self.failed_count >= FAILED_STARTS_MAX else None
 
 
@@ -470,28 +470,28 @@ def _kill(actor: _Actor) -> None:
         try:
             ray.kill(actor.handle, no_restart=True)
         except Exception:
-            # It is gone already.
+            # It has ended already.
             pass
 
 
 def _brief(error: Exception) -> str:
-    """The kind of an error and its first sentences: Ray's are pages long."""
+    """The class of an error and the beginning of its message: Ray's messages are pages long."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:REASON_MAX]
 
 
-#: The most calls in a message, how long an actor may be at it in a small pool, and how many messages
-#: one process can well send.
+#: The most calls in a message, the time of a message in a small pool, and the messages that one process
+#: can send.
 CHUNK_MAX = 64
 CHUNK_SECONDS = 0.015
 MESSAGES_PER_SECOND = 1000
-#: A message that takes longer needs no other behind it: Ray needs about a millisecond to bring the next.
+#: An actor with longer messages needs no second one in its queue: Ray delivers in about a millisecond.
 QUICK_SECONDS = 0.5
 SMOOTHING = 0.2
-#: How long to wait for what wakes us up, and for calls while messages are out.
+#: How long to wait for an event, and for calls while messages are in flight.
 IDLE_SECONDS = 0.05
 POLL_SECONDS = 0.002
 OVERDUE_LOOK_SECONDS = 0.5
-#: So many actors in a row that could not be started: calls are handed back.
+#: After this many failed starts in a row, calls are returned.
 FAILED_STARTS_MAX = 3
 START_BACKOFF_MIN = 0.5
 START_BACKOFF_MAX = 30.0
