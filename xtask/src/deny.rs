@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::tools;
 
-/// Whether all that could be looked at is as it should be. What could not is said.
+/// Whether all checks that could run have passed. Prints those that could not run.
 pub(crate) fn test() -> bool {
     let Some(program) = tools::install_deny() else {
         eprintln!(

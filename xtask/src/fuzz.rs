@@ -11,7 +11,7 @@ use crate::{cargo, tools};
 
 /// What was asked for.
 struct Options {
-    /// All of them if there is none.
+    /// `None` means all.
     target: Option<String>,
     /// For each target.
     seconds: u64,
@@ -53,11 +53,11 @@ fn run(options: &Options) -> bool {
     };
     names.sort_by(|one, other| other.cmp(one));
     let (names, is_good) = (Mutex::new(names), Mutex::new(true));
-    let next = || names.lock().expect("nobody panics with it").pop();
+    let next = || names.lock().expect("no thread panics with it").pop();
     let work = || {
         while let Some(name) = next() {
             if !fuzz_one(&program, &name, options.seconds) {
-                *is_good.lock().expect("nobody panics with it") = false;
+                *is_good.lock().expect("no thread panics with it") = false;
             }
         }
     };
@@ -66,7 +66,7 @@ fn run(options: &Options) -> bool {
             scope.spawn(work);
         }
     });
-    is_good.into_inner().expect("nobody panics with it")
+    is_good.into_inner().expect("no thread panics with it")
 }
 
 /// Each target has a folder with its corpus.
@@ -99,7 +99,7 @@ fn build() -> Option<PathBuf> {
 fn fuzz_one(program: &Path, name: &str, seconds: u64) -> bool {
     let [corpus, crashes, logs, disk] =
         ["corpus", "crashes", "logs", "tmp"].map(|folder| work_folder().join(folder).join(name));
-    // A run that is taken up waits for the disk again and again: in memory that takes no time.
+    // A resumed run waits for the disk often: in memory that takes no time.
     let memory = Path::new("/dev/shm");
     let temporary =
         if memory.is_dir() { memory.join(format!("goodarm-fuzz-{name}")) } else { disk };
@@ -154,6 +154,6 @@ const FLAGS: [&str; 6] = [
     // Some libraries then draw no random numbers of their own, so that an input does the same again.
     "--cfg fuzzing",
 ];
-/// Seconds for one input, memory, and its length: what is in a long file is in short ones, too.
+/// Seconds for one input, memory, and its length: long files find no more than short ones.
 const LIMITS: [&str; 4] =
     ["-timeout=20", "-rss_limit_mb=2048", "-max_len=4096", "-use_value_profile=1"];

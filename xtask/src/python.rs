@@ -85,7 +85,7 @@ fn build(python: &Path, arguments: &[&str]) -> Option<PathBuf> {
     })
 }
 
-/// A new environment with the wheel, which sees the packages of the tools, too.
+/// A new environment with the wheel and the packages of the tools.
 fn fresh(tools: &Path, wheel: &Path) -> Option<PathBuf> {
     let folder = tools::target().join("python-fresh");
     let _ = std::fs::remove_dir_all(&folder);

@@ -1,4 +1,4 @@
-//! What to type next. The libraries say what is the case, and this adds the commands and flags.
+//! What to type next. Errors of the libraries state facts; this adds commands and flags.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::cli::RunArguments;
 use crate::shell::shell_word;
 use crate::terminal::{CommandError, Exit};
 
-/// What to do after a run that stopped, behind the sentence that says why.
+/// What to do after a run that stopped; follows the reason.
 pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
     let resume = || run_command(arguments, "--resume");
     let again = || run_command(arguments, "--again");
@@ -26,12 +26,12 @@ pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
             format!("; resume it with: {}", resume())
         }
         Ending::NeverScored(_) => format!(
-            "\nmend the job, see what its verifiers say with: goodarm try {}\nand begin again with: {}",
+            "\nfix the job, see the replies of its verifiers with: goodarm try {}\nand begin again with: {}",
             shell_word(&arguments.job),
             again()
         ),
         Ending::Mistrusted { .. } => {
-            format!(" Mend the verifier, and begin again with: {}", again())
+            format!(" Fix the verifier, and begin again with: {}", again())
         }
     }
 }
@@ -45,7 +45,7 @@ pub(crate) fn run(error: &RunError) -> CommandError {
     CommandError::with_exit(exit, format!("{error}{}", about_run(error)))
 }
 
-/// What to do about a run that cannot begin or continue, behind the sentence that says why.
+/// What to do about a run that cannot begin or continue; follows the reason.
 const fn about_run(error: &RunError) -> &'static str {
     match error {
         RunError::AlreadyBegun(_) => {
@@ -89,7 +89,7 @@ pub(crate) fn forecast(error: &ForecastError) -> CommandError {
 /// Why there are no thresholds, and what to do about it.
 pub(crate) fn calibrate(error: &CalibrateError) -> CommandError {
     CommandError::wrong_input(match error {
-        // These are named like their flags.
+        // The messages begin with the names of the flags.
         CalibrateError::Precision(_)
         | CalibrateError::Delta(_)
         | CalibrateError::Planned { .. } => {
@@ -105,7 +105,7 @@ pub(crate) fn calibrate(error: &CalibrateError) -> CommandError {
     })
 }
 
-/// What writes files of a run again that an audit misses or does not know.
+/// The command that writes files again that are missing or unknown to an audit.
 pub(crate) fn about_audit(report: &audit::AuditReport, folder: &Path) -> String {
     let is_of_page = |problem: &audit::AuditProblem| problem.area == audit::Area::Page;
     let mut text = String::new();
@@ -123,13 +123,13 @@ pub(crate) fn about_page(page: &PageOutcome, folder: &Path) -> String {
     match page {
         PageOutcome::Written(path) => format!("report: {}\n", path.display()),
         PageOutcome::TooLarge => {
-            format!("for the page of so large a run: goodarm report {}\n", shell_word(folder))
+            format!("for the page of a run of this size: goodarm report {}\n", shell_word(folder))
         }
         PageOutcome::Failed(error) => format!("no report: {error}\n"),
     }
 }
 
-/// The command that these arguments came with, and one more word.
+/// The command with these arguments and one more flag.
 pub(crate) fn run_command(arguments: &RunArguments, flag: &str) -> String {
     let mut words = vec!["goodarm".to_owned(), "run".to_owned(), shell_word(&arguments.job)];
     if let Some(output) = &arguments.output {

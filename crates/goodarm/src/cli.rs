@@ -1,4 +1,4 @@
-//! What was typed, and the help.
+//! The arguments of all commands, and their help.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -11,9 +11,9 @@ use crate::terminal::completions::CompletionsArguments;
 /// Certify as many LLM answers as a verification budget can buy.
 #[derive(Debug, Parser)]
 #[command(name = "goodarm", version, long_version = long_version())]
-pub(crate) struct Cli {
+pub(crate) struct ToolArguments {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: ToolCommand,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
@@ -33,7 +33,7 @@ fn share(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "a share above 0 and up to 1 is needed, such as 0.95".into())
 }
 
-/// What this binary is.
+/// The version, for people.
 fn long_version() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         format!(
@@ -50,7 +50,7 @@ fn long_version() -> &'static str {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum ToolCommand {
     /// Compute every certificate and the ledger again from a run's raw calls.
     Audit(AuditArguments),
     /// Choose the thresholds of a job's verifiers by labelled answers.
@@ -69,7 +69,7 @@ pub(crate) enum Command {
     /// Ask people: what share of the certified answers is right, or what a run waits for.
     #[command(long_about = LABEL_LONG)]
     Label(LabelArguments),
-    /// Say what a budget will buy, before a cent is spent.
+    /// Compute what a budget will buy, before a cent is spent.
     #[command(long_about = PLAN_LONG)]
     Plan(PlanArguments),
     /// Show what a run found: one self-contained page, or text, JSON and plots.
@@ -108,20 +108,20 @@ pub(crate) struct RunArguments {
     /// Continue a run that was stopped or died; candidates that were added to the file join it.
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Begin anew; the run that the output folder holds is moved aside and kept.
+    /// Begin again; an earlier run in the output folder is moved aside and kept.
     #[arg(long, conflicts_with = "resume")]
     pub(crate) again: bool,
     /// Show what would be asked, what it may cost and what to expect; call nothing. With --resume: where
     /// the run stands, and what it may still spend.
     #[arg(long, conflicts_with = "again")]
     pub(crate) dry_run: bool,
-    /// In place of the file's budget; on --resume it may only be more.
+    /// Overrides the file's budget; with --resume it may only grow.
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) budget: Option<f64>,
-    /// In place of the file's output folder.
+    /// Overrides the file's output folder.
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
-    /// In place of the file's policy. `fixed` makes a recording: -k calls of each verifier on each answer, and
+    /// Overrides the file's policy. `fixed` makes a recording: -k calls of each verifier on each answer, and
     /// no certificate; `replay`, `pool`, `calibrate` and `plan` read its folder.
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Option<String>,
@@ -129,17 +129,17 @@ pub(crate) struct RunArguments {
     /// solver to each question.
     #[arg(long, short = 'k', value_name = "N")]
     pub(crate) calls_per_pair: Option<u64>,
-    /// End when nothing is left to do but to wait for people (kind = "human"); --resume goes on when they
+    /// End when nothing is left to do but to wait for people (kind = "human"); --resume continues when they
     /// have answered.
     #[arg(long)]
     pub(crate) no_wait: bool,
-    /// Say nothing but errors and the end.
+    /// Print only errors and the result.
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// One JSON object a line for everything that happens, on standard output.
+    /// Print one JSON object a line for every event, on standard output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Show the run in a browser while it goes on: says a secret address on this machine.
+    /// Show the run in a browser: prints a secret address on this machine.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) watch: bool,
     /// The page's port on 127.0.0.1; any free one if not given.
@@ -168,11 +168,11 @@ pub(crate) struct InitArguments {
     /// The field that names a candidate; guessed if not given.
     #[arg(long, value_name = "FIELD")]
     pub(crate) id_field: Option<String>,
-    /// What the file is, if neither its name nor its content says so: jsonl, json, csv, tsv, parquet,
+    /// The format, if neither its name nor its content shows it: jsonl, json, csv, tsv, parquet,
     /// inspect, lm-eval, promptfoo, openai-batch or verifiers.
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<Format>,
-    /// The file has questions: answers are made during the run, whatever else is in the file.
+    /// The file has questions: answers are made during the run, and other fields are not answers.
     #[arg(long)]
     pub(crate) questions: bool,
     /// The job file to write.
@@ -185,7 +185,7 @@ pub(crate) struct ExportArguments {
     /// The folder of a run, finished or not.
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
-    /// For whom.
+    /// The format.
     #[arg(long, value_enum, value_name = "TOOL")]
     pub(crate) to: ExportTarget,
     /// All answers with their status, and not the certified ones only.
@@ -202,7 +202,7 @@ pub(crate) struct ExportArguments {
     pub(crate) answer: Option<String>,
 }
 
-/// Who is to read what is exported.
+/// A format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportTarget {
     /// Lines that inspect_ai reads as a dataset: the question is the input, the answer the target.
@@ -224,7 +224,7 @@ pub(crate) struct LabelArguments {
     /// Who labels; your login name if not given, and "gold" with --field.
     #[arg(long, value_name = "NAME", conflicts_with = "status")]
     pub(crate) by: Option<String>,
-    /// Ask here, and not on a page.
+    /// Ask in the terminal, not on a page.
     #[arg(long)]
     pub(crate) terminal: bool,
     /// The page's port on 127.0.0.1; any free one if not given.
@@ -245,13 +245,13 @@ pub(crate) struct LabelArguments {
     /// The probability with which the claim may ever be false; 0.05 if not given.
     #[arg(long, value_name = "D", value_parser = probability)]
     pub(crate) delta: Option<f64>,
-    /// The share that you hope for, 0.95 if not given: about how many labels it still takes is said.
+    /// The share that you hope for, 0.95 if not given: prints about how many more labels it takes.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) at_least: Option<f64>,
     /// Begin another claim, about the answers that are certified by now.
     #[arg(long, conflicts_with_all = ["export", "import"], conflicts_with = "status")]
     pub(crate) another: bool,
-    /// Say how far it is, and change nothing.
+    /// Print the state, and change nothing.
     #[arg(long)]
     pub(crate) status: bool,
     /// The same as JSON.
@@ -266,7 +266,7 @@ pub(crate) struct LabelArguments {
     /// Where the right answers are known: the field that holds them.
     #[arg(long, value_name = "FIELD", requires = "equals")]
     pub(crate) field: Option<String>,
-    /// The field that must say the same for an answer to be right.
+    /// The field that must be equal for an answer to be right.
     #[arg(long, value_name = "FIELD", requires = "field")]
     pub(crate) equals: Option<String>,
 }
@@ -274,11 +274,11 @@ pub(crate) struct LabelArguments {
 /// What makes an answer right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RuleName {
-    /// The one person who labels it says so.
+    /// Its one label is right.
     One,
-    /// More than half of its labels say so.
+    /// More than half of its labels are right.
     Majority,
-    /// All of its labels say so.
+    /// All of its labels are right.
     All,
 }
 
@@ -291,7 +291,7 @@ pub(crate) struct CalibrateArguments {
     /// Labelled answers: id and label (right, wrong or skip), as .csv, .tsv, .jsonl or .json.
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
-    /// The candidates' field with the right answer, where that is known, in place of labels.
+    /// The candidates' field with the right answer, if it is known, instead of labels.
     #[arg(long, value_name = "FIELD", conflicts_with = "labels")]
     pub(crate) field: Option<String>,
     /// The candidates' field with the answer, for --field.
@@ -362,19 +362,19 @@ pub(crate) struct PlanArguments {
     /// Take the answers' mean scores from this recording of the same verifiers.
     #[arg(long, value_name = "RECORDING")]
     pub(crate) recording: Option<PathBuf>,
-    /// The error probability; in place of the file's. A recording has 0.05 if none is given.
+    /// The error probability; overrides the file's. A recording has 0.05 if none is given.
     #[arg(long)]
     pub(crate) delta: Option<f64>,
-    /// The threshold of every verifier; in place of the file's. A recording has 0.5 if none is given.
+    /// The threshold of every verifier; overrides the file's. A recording has 0.5 if none is given.
     #[arg(long)]
     pub(crate) threshold: Option<f64>,
-    /// What might be spent; in place of the file's.
+    /// The budget; overrides the file's.
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) budget: Option<f64>,
     /// JSON instead of text.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Draw it, too: a .svg file.
+    /// Also draw it: a .svg file.
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -392,7 +392,7 @@ Exit codes:
   0  done
   1  a bug in goodarm
   2  wrong input (the message names the file and the line), or a file that cannot be written
-  5  the labels do not show the precision: the job is left as it is, and it is said how many it takes";
+  5  the labels do not show the precision: the job is left as it is; the message has the number of labels it takes";
 
 const RUN_LONG: &str = include_str!("../help/run.txt").trim_ascii_end();
 

@@ -20,26 +20,28 @@ use goodarm_record::folder::Folder;
 use goodarm_report::site::SiteError;
 use goodarm_report::words::printable_note;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{ToolArguments, ToolCommand};
 use crate::terminal::{self, Exit, completions};
 
 pub(crate) use crate::terminal::CommandError;
 
-/// Runs what was typed, and reports on standard error what went wrong.
-pub(crate) fn run(cli: Cli) -> Exit {
+/// Runs a command, and reports errors on standard error.
+pub(crate) fn run(cli: ToolArguments) -> Exit {
     let outcome = match cli.command {
-        Command::Audit(arguments) => audit::run(&arguments),
-        Command::Calibrate(arguments) => calibrate::run(&arguments),
-        Command::Completions(arguments) => completions::run(Cli::command(), &arguments),
-        Command::Example(arguments) => example::run(&arguments),
-        Command::Export(arguments) => export::run(&arguments),
-        Command::Init(arguments) => init::run(&arguments),
-        Command::Label(arguments) => label::run(&arguments),
-        Command::Plan(arguments) => plan::run(&arguments),
-        Command::Report(arguments) => report::run(&arguments),
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Schema => schema::run(),
-        Command::Try(arguments) => try_out::run(&arguments),
+        ToolCommand::Audit(arguments) => audit::run(&arguments),
+        ToolCommand::Calibrate(arguments) => calibrate::run(&arguments),
+        ToolCommand::Completions(arguments) => {
+            completions::run(ToolArguments::command(), &arguments)
+        }
+        ToolCommand::Example(arguments) => example::run(&arguments),
+        ToolCommand::Export(arguments) => export::run(&arguments),
+        ToolCommand::Init(arguments) => init::run(&arguments),
+        ToolCommand::Label(arguments) => label::run(&arguments),
+        ToolCommand::Plan(arguments) => plan::run(&arguments),
+        ToolCommand::Report(arguments) => report::run(&arguments),
+        ToolCommand::Run(arguments) => run::run(&arguments),
+        ToolCommand::Schema => schema::run(),
+        ToolCommand::Try(arguments) => try_out::run(&arguments),
     };
     terminal::finish("goodarm", outcome)
 }
@@ -66,12 +68,12 @@ fn page_failure(error: &SiteError, flag: &str) -> String {
     }
 }
 
-/// What a person should know about how the candidates were read, a line each.
+/// Remarks about how the candidates were read, a line each.
 fn notes(notes: &[String]) -> String {
     notes.iter().map(|note| format!("note: {}\n", printable_note(note))).collect()
 }
 
-/// Says the same, unless no one wants to hear it.
+/// Prints these remarks, unless --quiet is given.
 fn tell_notes(texts: &[String], is_quiet: bool) {
     if !is_quiet {
         notes(texts).lines().for_each(terminal::say);

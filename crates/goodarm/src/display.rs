@@ -1,5 +1,4 @@
-//! A run as people see it while it goes on: a bar on a terminal, plain lines elsewhere, JSON for
-//! programs, or nothing.
+//! A run on the terminal: a bar, plain lines, JSON for programs, or nothing.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,7 @@ pub(crate) struct Display<'a> {
     job: &'a Job,
     style: Style,
     last_line: Option<Instant>,
-    /// Whether it was said that nothing is left to do until people answer.
+    /// Whether the line about waiting for people was printed.
     is_left_to_people: bool,
 }
 
@@ -53,7 +52,7 @@ impl<'a> Display<'a> {
         Self { job, style, last_line: None, is_left_to_people: false }
     }
 
-    /// Says something that must not be overwritten.
+    /// Prints a line that the bar does not overwrite.
     pub(crate) fn say(&self, text: &str) {
         let text = &printable_note(text);
         match &self.style {
@@ -63,7 +62,7 @@ impl<'a> Display<'a> {
         }
     }
 
-    /// Says once what the run waits for, and how to answer.
+    /// Prints once that the run waits for people, and how to answer.
     fn tell_of_people(&mut self, overview: &Overview) {
         let is_left = overview.for_people > 0 && overview.for_people == overview.in_flight;
         if is_left && !self.is_left_to_people {
@@ -256,7 +255,7 @@ impl Drop for Display<'_> {
     }
 }
 
-/// How far a run has come.
+/// The progress of a run.
 fn so_far(overview: &Overview) -> String {
     match &overview.questions {
         Some(questions) => format!("{} of {} questions", questions.answered, questions.count),
@@ -264,7 +263,7 @@ fn so_far(overview: &Overview) -> String {
     }
 }
 
-/// Why a call has no score, or lacks some, in words; none if it has all.
+/// Why a call has no score, or lacks some; `None` if it has all.
 fn reason<'a>(call: &'a SettledCall<'_>) -> Option<&'a str> {
     let reason = call.note.reason.as_ref();
     (call.outcome.is_failed() || !reason.is_empty()).then_some(reason)

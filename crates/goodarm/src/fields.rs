@@ -1,27 +1,27 @@
-//! Which field of the candidates is the question, and which the answer: a guess by their names.
+//! A guess by their names which fields of the candidates are question and answer.
 
 use goodarm_data::candidates::Candidate;
 use serde_json::Value;
 
-/// Where a text stands in each candidate.
+/// The path of a text in each candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// As the keys of a job name it.
+pub(crate) struct FieldPath {
+    /// In the keys of a job.
     pub(crate) path: String,
-    /// As a template names it.
+    /// In a template.
     pub(crate) expression: String,
 }
 
-/// Which field is what.
+/// The fields of candidates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
-    pub(crate) question: Option<Place>,
-    pub(crate) answer: Option<Place>,
+    pub(crate) question: Option<FieldPath>,
+    pub(crate) answer: Option<FieldPath>,
     pub(crate) reference: Option<String>,
 }
 
 impl Fields {
-    /// By the names that all of these have, whatever the case of their letters.
+    /// Guesses by names that all candidates have, ignoring case.
     pub(crate) fn guess(sample: &[Candidate]) -> Self {
         let everywhere =
             |field: &str| sample.iter().all(|candidate| candidate.fields().contains_key(field));
@@ -32,21 +32,23 @@ impl Fields {
                 fields.find(|field| field.eq_ignore_ascii_case(name) && everywhere(field)).cloned()
             })
         };
-        let (mut question, mut answer) =
-            (find(&QUESTION_NAMES).map(Place::field), find(&ANSWER_NAMES).map(Place::field));
-        // As chats are kept: the answer is the last message.
+        let (mut question, mut answer) = (
+            find(&QUESTION_NAMES).map(FieldPath::field),
+            find(&ANSWER_NAMES).map(FieldPath::field),
+        );
+        // In a chat the answer is the last message.
         let messages = find(&MESSAGES_NAMES).filter(|field| {
             sample.iter().all(|candidate| is_chat(&candidate.fields()[field.as_str()]))
         });
         if let (None, Some(field)) = (&answer, messages) {
-            question = question.or_else(|| Some(Place::message(&field, "0")));
-            answer = Some(Place::message(&field, "-1"));
+            question = question.or_else(|| Some(FieldPath::message(&field, "0")));
+            answer = Some(FieldPath::message(&field, "-1"));
         }
         Self { question, answer, reference: find(&REFERENCE_NAMES) }
     }
 }
 
-impl Place {
+impl FieldPath {
     /// A field of this name.
     pub(crate) fn field(name: String) -> Self {
         let is_word = !name.starts_with(|first: char| first.is_ascii_digit())

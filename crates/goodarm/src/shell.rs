@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What shows people their cards.
+/// The command that shows people their cards.
 pub(crate) fn label_command(folder: &Path) -> String {
     format!("goodarm label {}", shell_word(folder))
 }

@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
     let labels = match (&arguments.labels, &arguments.field) {
         (Some(file), _) => LabelSource::File(file),
         (None, Some(field)) => LabelSource::Fields { field, equals: &arguments.equals },
-        // The parser asks for one of the two.
+        // The parser requires one of the two.
         (None, None) => return Err(CommandError::wrong_input("--labels or --field is needed")),
     };
     let request = CalibrationRequest {
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
         planned_labels: arguments.planned_labels,
     };
     let finding = calibrate::calibrate(&request).map_err(|error| advice::calibrate(&error))?;
-    // Whatever is wrong with the new job is found before anything is written.
+    // Problems of the new job are found before anything is written.
     let text =
         calibrate::new_job_text(&job, &finding).map_err(|error| advice::calibrate(&error))?;
     let folder = arguments.output.clone().unwrap_or_else(|| beside(FOLDER));
@@ -71,7 +71,7 @@ fn page(folder: &Path) -> PathBuf {
     folder.join("index.html")
 }
 
-/// Old and new, of those that have moved.
+/// The old and new thresholds that differ.
 fn changes(finding: &CalibrationReport) -> String {
     let moved = finding.verifiers.iter().filter_map(|verifier| {
         let (old, new) = (verifier.old_threshold, verifier.new_threshold?);
@@ -80,7 +80,7 @@ fn changes(finding: &CalibrationReport) -> String {
     moved.collect::<Vec<_>>().join(", ")
 }
 
-/// Writes the job, unless somebody has changed it meanwhile. A link stays one.
+/// Writes the job, unless it has changed meanwhile. A link stays a link.
 fn put(path: &Path, job: &Job, text: &str) -> Result<(), CommandError> {
     let told = |error| CommandError::file(path, &error);
     let target = fs::canonicalize(path).map_err(told)?;

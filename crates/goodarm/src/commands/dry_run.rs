@@ -66,7 +66,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// How many candidates or questions there are, and who is called about them.
+/// The numbers of candidates, questions and services.
 fn parties(job: &Job) -> String {
     let verifiers = counted(job.verifiers().len(), "verifier");
     let Some(questions) = &job.questions else {
@@ -83,7 +83,7 @@ fn parties(job: &Job) -> String {
     format!("{}, {given}, {makers}{verifiers}", counted(questions.list.len(), "question"))
 }
 
-/// A service: what it is asked for, about what, and for how much at most; and what a call would send.
+/// A service: its task, its price at most, and the first request.
 fn service(job: &Job, id: ServiceId) -> String {
     let service = job.service(id);
     let (kind, metered, role) = match job.problem.role(id).expect("a service of this job") {
@@ -110,7 +110,7 @@ fn service(job: &Job, id: ServiceId) -> String {
     text
 }
 
-/// What a call of a verifier is about, where there are questions.
+/// The subject of a verifier's calls, if there are questions.
 fn subject(job: &Job, terms: &VerifierTerms) -> &'static str {
     match terms.solves {
         _ if job.questions.is_none() => "",
@@ -124,7 +124,7 @@ fn subject(job: &Job, terms: &VerifierTerms) -> &'static str {
     }
 }
 
-/// What mean scores are asked for.
+/// The thresholds.
 fn thresholds(job: &Job, verifier: &JobService) -> String {
     let members = job.problem.members(verifier.lead).iter();
     let mut thresholds = members.map(|it| job.problem.attribute(*it).threshold());
@@ -142,7 +142,7 @@ fn thresholds(job: &Job, verifier: &JobService) -> String {
     format!("{} {noun} in one call ({})", named.len(), named.join(", "))
 }
 
-/// How many calls are made at most, where prices alone do not say it.
+/// The most calls, if prices alone do not bound them.
 fn calls_max(job: &Job) -> String {
     let is_metered = job.others().any(|verifier| verifier.tariff.is_metered());
     if !is_metered && job.settings.calls_max.is_none() {
@@ -157,17 +157,17 @@ fn calls_max(job: &Job) -> String {
             }
         },
     );
-    format!("It will make at most {calls}, whatever they bill: {by}.\n")
+    format!("It will make at most {calls}, also if they bill nothing: {by}.\n")
 }
 
-/// How many calls are in flight at first, and what keeps it from being more.
+/// The number of calls in flight at first, and its limit.
 fn in_flight(job: &Job) -> String {
     let share = Options::default().in_flight_share * job.settings.budget.units();
     let machines = job.others().filter(|called| called.service.people().is_none());
-    let Some(dearest) = machines.max_by_key(|verifier| verifier.tariff.ceiling) else {
+    let Some(highest) = machines.max_by_key(|verifier| verifier.tariff.ceiling) else {
         return String::new();
     };
-    let allowed = (share / dearest.tariff.ceiling.units()).floor().max(1.0);
+    let allowed = (share / highest.tariff.ceiling.units()).floor().max(1.0);
     #[expect(clippy::cast_precision_loss, reason = "some ten thousand at most")]
     let concurrency = job.settings.concurrency as f64;
     if allowed >= concurrency {
@@ -175,7 +175,7 @@ fn in_flight(job: &Job) -> String {
         return format!("Up to {concurrency} {calls} in flight at once, as concurrency says.\n");
     }
     let calls = if allowed > 1.0 { "calls are" } else { "call is" };
-    let (at_most, later) = if dearest.tariff.is_metered() {
+    let (at_most, later) = if highest.tariff.is_metered() {
         ("at most ", "; later by what its bills are")
     } else {
         ("", "")
@@ -183,12 +183,12 @@ fn in_flight(job: &Job) -> String {
     format!(
         "At first {allowed} {calls} in flight at once, not {concurrency}: calls in flight may cost 2 % of the budget ({}), and one of {} costs {at_most}{}{later}.\n",
         Cost::of_budget(share).map_or_else(|_| "?".into(), |share| money(share, job.unit())),
-        printable(&dearest.name),
-        money(dearest.tariff.ceiling, job.unit()),
+        printable(&highest.name),
+        money(highest.tariff.ceiling, job.unit()),
     )
 }
 
-/// How many cards people may get, and how they get them.
+/// The most cards for people, and the command that shows them.
 fn people(job: &Job) -> String {
     let folder = job.settings.output.display().to_string();
     let asked = job.services().filter_map(|called| Some((called, called.service.people()?)));
@@ -204,7 +204,7 @@ fn people(job: &Job) -> String {
             _ => paid_for,
         };
         format!(
-            "{} is a person: at most {} in all, {} waiting at once, for whoever calls goodarm label {}.\n",
+            "{} is a person: at most {} in all, {} waiting at once, shown by goodarm label {}.\n",
             printable(&called.name),
             counted(most, "card"),
             people.cards_max,
@@ -214,13 +214,13 @@ fn people(job: &Job) -> String {
     asked.map(line).collect()
 }
 
-/// Says where the run stands that would be resumed, and all for which it would be refused.
+/// Prints the state of the run that would be resumed, and all reasons to refuse that.
 fn resumed(job: &Job, mut text: String) -> Result<(), CommandError> {
     let mut refusals: Vec<String> =
         Run::refusals(job).iter().map(|error| advice::run(error).to_string()).collect();
     match standing(job) {
         Ok(standing) => text += &standing,
-        // Whoever cannot read the run says so in the same words.
+        // The same message as that of a run that cannot be read.
         Err(failure) if refusals.is_empty() => refusals.push(failure.to_string()),
         Err(_) => {}
     }
@@ -232,7 +232,7 @@ fn resumed(job: &Job, mut text: String) -> Result<(), CommandError> {
     Err(CommandError::wrong_input(format!("it would be refused: {}", refusals.join("\nand: "))))
 }
 
-/// Where the run stands.
+/// The state of the run.
 fn standing(job: &Job) -> Result<String, CommandError> {
     let folder = Folder::new(&job.settings.output);
     let report = Report::read(folder.path(), None).map_err(CommandError::wrong_input)?;
@@ -261,7 +261,7 @@ fn standing(job: &Job) -> Result<String, CommandError> {
     Ok(text)
 }
 
-/// What a recording takes.
+/// The calls and the cost of a recording.
 fn design(job: &Job, calls: u64) -> String {
     let DesignCost { call_max, cost_max } = forecast::design(job, calls);
     let short = if cost_max > job.settings.budget {
@@ -285,9 +285,9 @@ fn forecast(job: &Job) -> Result<String, CommandError> {
     let Some(purchase) = plan.purchase else { return Ok(String::new()) };
     let implied = plan.implied.as_ref().map_or_else(String::new, |omission| {
         format!(
-            "In this guess \"{}\" takes {:.0} % of that, and all that pass \"{}\" pass it, too. If that is \
-             so, about {:.0} would be certified without it, by certificates that say nothing of it; the \
-             report of a run says whether it was so.\n",
+            "In this guess \"{}\" takes {:.0} % of that, and all that pass \"{}\" pass it as well. If that is \
+             so, about {:.0} would be certified without it, by certificates that do not cover it; the \
+             report of a run shows whether it was so.\n",
             printable(&omission.verifier),
             100.0 * omission.share,
             printable(&omission.by),
@@ -297,7 +297,7 @@ fn forecast(job: &Job) -> Result<String, CommandError> {
     let median = purchase.realistic.median * scale;
     let hopeless = if median < 1.0 { hopeless(job, &plan) } else { String::new() };
     let mut bounds = share_note.map_or_else(String::new, |note| format!("{note}.\n"));
-    // What so many certificates cost is told only to those who will get none.
+    // The cost of certificates is shown only if none is likely.
     if let Some(cut) = plan.cut.as_ref().filter(|cut| cut.of_purchase > 0 || median < 1.0) {
         let _ = writeln!(bounds, "{}", cut_off(cut, &plan));
     }
@@ -335,7 +335,7 @@ fn hopeless(job: &Job, plan: &Plan) -> String {
     let unit = job.unit();
     let is_found = plan.steps.first().is_some_and(|step| step.realistic.is_some());
     if job.questions.is_some() && !is_found && plan.cut.is_none() {
-        return "In most of these runs no good answer is found, whatever is spent. What helps: more answers for each question \
+        return "In most of these runs no good answer is found at any price. What helps: more answers for each question \
                 (candidates_max), a better generator, lower thresholds.\n"
             .to_owned();
     }
@@ -358,5 +358,5 @@ fn hopeless(job: &Job, plan: &Plan) -> String {
 
 const PREVIEW_LINES_MAX: usize = 12;
 const REPETITIONS: u64 = 20;
-/// Someone waits for it.
+/// A person waits for the result.
 const SIMULATED_CALLS_MAX: u64 = 4_000_000;

@@ -1,4 +1,4 @@
-//! `goodarm example`: the whole of it, offline, on recorded calls of a real model.
+//! `goodarm example`: a whole run, offline, on recorded calls of a real model.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The same answers, the same money, the same luck, other ways to spend it.
+/// Other policies on the same answers, money and recording.
 fn comparison(job: &Path, ours: &Overview) -> Result<String, CommandError> {
     let unit = ours.money.unit;
     let mut text = format!(
@@ -78,7 +78,7 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, CommandError> {
 }
 
 /// What share of the certified answers is right, by the right ones that the file has: labels as people would give
-/// them, in the order of the claim, until it says what is hoped for. The rest is left to whoever tries it.
+/// them, in the order of the claim, until it reaches its aim. The other labels are left to the user.
 fn labelled(run: &Folder) -> Result<String, Box<dyn Error>> {
     let mut queue =
         ClaimQueue::open(run, &ClaimTerms { wanted: Some(HOPED_FOR), ..ClaimTerms::default() })?;
@@ -110,7 +110,7 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Run, Ending), Com
 }
 
 const HOPED_FOR: f64 = 0.9;
-/// The recording has them as they were.
+/// The files of the example.
 const FAILURES: &str = "The failed calls are real: the small model was cut off after its 12 tokens, or gave no \
     answer in them.\nNo call is left out because of how it ended, so they count against the answer.";
 const JOB: &str = include_str!("../../../../examples/capitals/job.toml");

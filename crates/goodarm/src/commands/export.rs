@@ -1,4 +1,4 @@
-//! `goodarm export`: what a run found, in the forms of other tools.
+//! `goodarm export`: the results of a run, in the formats of other tools.
 
 use goodarm_report::Report;
 use goodarm_report::export::{ExportError, ExportFormat, ExportRequest};
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The question and the answer: as named, or as their names suggest.
+/// The fields of question and answer: given, or guessed.
 fn fields(report: &Report, arguments: &ExportArguments) -> Result<(String, String), ExportError> {
     let sample: Vec<_> = report
         .candidates()

@@ -9,7 +9,7 @@ use goodarm_report::words::counted;
 
 use crate::cli::InitArguments;
 use crate::commands::{CommandError, notes};
-use crate::fields::{Fields, Place};
+use crate::fields::{FieldPath, Fields};
 use crate::terminal;
 
 pub(crate) fn run(arguments: &InitArguments) -> Result<(), CommandError> {
@@ -74,7 +74,7 @@ fn read(arguments: &InitArguments) -> Result<(String, Candidates), CommandError>
     }
     let (mut without_ids, mut first_error) = (None, None);
     for field in ID_FIELDS {
-        // Once the file was read, only what is there needs to be tried.
+        // After the file was read, only its fields need to be tried.
         if without_ids.as_ref().is_some_and(|(_, candidates)| !has_field(candidates, field)) {
             continue;
         }
@@ -107,13 +107,13 @@ fn has_field(candidates: &Candidates, field: &str) -> bool {
     first.is_some_and(|first| first.fields().keys().any(|name| name.eq_ignore_ascii_case(field)))
 }
 
-/// The field that is the wanted one but for the case of its letters, or that is called like an id.
+/// The wanted field, ignoring case, or one with the name of an id.
 fn meant(field: &str, error: &CandidatesError) -> Option<String> {
     let is_meant = |nearest: &&str| field == ID_FIELDS[0] || nearest.eq_ignore_ascii_case(field);
     error.nearest_id_field().filter(is_meant).map(str::to_owned)
 }
 
-/// What the job says about its candidates.
+/// The keys of a job about its candidates.
 struct Source<'a> {
     name: &'a str,
     id_field: &'a str,
@@ -121,7 +121,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The lines that say how the file is read, if they are needed.
+    /// The lines about how the file is read, if they are needed.
     fn lines(&self) -> String {
         let mut lines = String::new();
         if let Some(format) = self.format {
@@ -138,13 +138,13 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn place_or(place: Option<&Place>, name: &str) -> Place {
-    place.cloned().unwrap_or_else(|| Place::field(name.to_owned()))
+fn path_or(path: Option<&FieldPath>, name: &str) -> FieldPath {
+    path.cloned().unwrap_or_else(|| FieldPath::field(name.to_owned()))
 }
 
 /// A job whose answers are made during the run.
 fn asking_job(source: &Source<'_>, fields: &Fields, count: usize) -> String {
-    // What the file has in the field of the answers is not theirs.
+    // The field of the answers is taken in the file: made answers get another.
     let (answer, answer_line) = match &fields.answer {
         Some(taken) if taken.path == "answer" => {
             let line = "answer_field = \"made_answer\"     # the file has a field `answer`\n";
@@ -156,13 +156,13 @@ fn asking_job(source: &Source<'_>, fields: &Fields, count: usize) -> String {
         .replace("@questions@", &quoted(source.name))
         .replace("@count@", &count.to_string())
         .replace("@id@", &(source.lines() + answer_line))
-        .replace("@question@", &place_or(fields.question.as_ref(), "question").expression)
+        .replace("@question@", &path_or(fields.question.as_ref(), "question").expression)
         .replace("@answer@", answer)
 }
 
 fn job(source: &Source<'_>, fields: &Fields, sample: &[Candidate], count: usize) -> String {
-    let question = place_or(fields.question.as_ref(), "question");
-    let answer = place_or(fields.answer.as_ref(), "answer");
+    let question = path_or(fields.question.as_ref(), "question");
+    let answer = path_or(fields.answer.as_ref(), "answer");
     let id_line = source.lines();
     let unknown = if fields.answer.is_none() {
         "# Which field is the answer? None of the usual names is in the file: change `answer` below.\n"
@@ -186,7 +186,7 @@ fn job(source: &Source<'_>, fields: &Fields, sample: &[Candidate], count: usize)
         .replace("@answer@", &answer.expression)
 }
 
-/// The check that most answers of the sample pass, the most telling first.
+/// The check that most answers of the sample pass, the strictest first.
 fn check(answer: &str, sample: &[Candidate]) -> String {
     let texts: Vec<&str> = sample
         .iter()
@@ -216,14 +216,14 @@ fn check(answer: &str, sample: &[Candidate]) -> String {
     if answer == "answer" { rule } else { format!("{rule}\nfield = {answer:?}") }
 }
 
-/// The candidates' path as seen from the job file's folder, if that is simple to say.
+/// The candidates' path relative to the job file's folder, if that is simple.
 fn relative(candidates: &Path, job: &Path) -> String {
     let folder = job.parent().filter(|folder| !folder.as_os_str().is_empty());
     let path = folder.and_then(|folder| path_from(folder, candidates));
     path.unwrap_or_else(|| candidates.to_owned()).to_string_lossy().into_owned()
 }
 
-/// The way from a folder to a file.
+/// The relative path from a folder to a file.
 fn path_from(folder: &Path, file: &Path) -> Option<PathBuf> {
     if file.is_absolute() {
         return None;

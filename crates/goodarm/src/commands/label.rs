@@ -1,4 +1,4 @@
-//! `goodarm label`: what people say about the answers of a run, on a page, in the terminal, or by files.
+//! `goodarm label`: labels by people, on a page, in the terminal, or by files.
 
 mod talk;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &LabelArguments) -> Result<(), CommandError> {
     if arguments.status {
         return status(arguments, &folder, subject);
     }
-    // First of all, because without its port nothing should begin.
+    // First, because nothing should begin without the port.
     let is_page = !arguments.terminal
         && arguments.export.is_none()
         && arguments.import.is_none()
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &LabelArguments) -> Result<(), CommandError> {
         Some(port) => on_page(port, queue, arguments, by),
         None => in_place(queue, arguments, &by),
     };
-    // Whatever happened then, what was said is on the disk.
+    // Labels are on the disk, also after an error.
     if subject == Subject::Claim && written(&folder) != before {
         publish(&folder)?;
     }
@@ -60,7 +60,7 @@ enum Subject {
 }
 
 impl Subject {
-    /// As was said, or else what the run waits for, if it does.
+    /// The one that the arguments name, or else the calls that wait for people, if there are any.
     fn of(arguments: &LabelArguments, folder: &Folder) -> Result<Self, CommandError> {
         let is_about_claim = arguments.claim
             || arguments.another
@@ -155,7 +155,7 @@ fn in_place(
     Ok(())
 }
 
-/// Takes the labels of a file, and says what became of its rows.
+/// Takes the labels of a file, and prints the result for its rows.
 fn import(queue: &mut dyn CardQueue, by: &str, file: &Path) -> Result<(), CommandError> {
     let imported = labels_file::take(queue, by, file).map_err(CommandError::wrong_input)?;
     let mut text = format!("{} taken", counted(imported.taken, "label"));
@@ -182,7 +182,7 @@ fn on_page(
     arguments: &LabelArguments,
     by: String,
 ) -> Result<(), CommandError> {
-    let heard = listen(false)?;
+    let input = listen(false)?;
     let address = port.address();
     let about = LabelPageInfo {
         folder: arguments.folder.display().to_string(),
@@ -191,8 +191,8 @@ fn on_page(
     };
     let page = LabelPage::open(port, queue, about).map_err(page_failure)?;
     terminal::say(&format!("label: {address}\nopen it in a browser; Ctrl-C ends it"));
-    // An error means that nobody can end it any more.
-    let _ = heard.recv();
+    // An error means that Ctrl-C cannot end it.
+    let _ = input.recv();
     let queue = page.close();
     let mut queue = queue.ok_or_else(|| {
         CommandError::wrong_input("the page broke; all labels that it has confirmed are kept")
@@ -201,47 +201,47 @@ fn on_page(
     Ok(())
 }
 
-/// What is heard while people label.
-pub(crate) enum Heard {
-    /// They typed a line.
+/// Input in the terminal.
+pub(crate) enum TerminalInput {
+    /// A line.
     Line(String),
-    /// They pressed Ctrl-C, or there are no more lines.
+    /// Ctrl-C, or the end of the input.
     Ended,
 }
 
-/// Listens for Ctrl-C, and for lines if they are wanted.
-fn listen(to_lines: bool) -> Result<Receiver<Heard>, CommandError> {
-    let (sender, heard) = channel();
+/// Waits for Ctrl-C, and for lines if `to_lines`.
+fn listen(to_lines: bool) -> Result<Receiver<TerminalInput>, CommandError> {
+    let (sender, input) = channel();
     ctrl_c(sender.clone())?;
     if to_lines {
         thread::spawn(move || read_lines(&sender));
     }
-    Ok(heard)
+    Ok(input)
 }
 
-fn ctrl_c(sender: Sender<Heard>) -> Result<(), CommandError> {
-    ctrlc::set_handler(move || drop(sender.send(Heard::Ended)))
+fn ctrl_c(sender: Sender<TerminalInput>) -> Result<(), CommandError> {
+    ctrlc::set_handler(move || drop(sender.send(TerminalInput::Ended)))
         .map_err(|error| CommandError::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
 }
 
-fn read_lines(sender: &Sender<Heard>) {
+fn read_lines(sender: &Sender<TerminalInput>) {
     let mut input = io::stdin().lock();
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
         let read = input.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes);
         if !matches!(read, Ok(1..)) {
-            let _ = sender.send(Heard::Ended);
+            let _ = sender.send(TerminalInput::Ended);
             return;
         }
         let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned();
-        if sender.send(Heard::Line(line)).is_err() {
+        if sender.send(TerminalInput::Line(line)).is_err() {
             return;
         }
     }
 }
 
-/// How far it is, without a change.
+/// The state of labelling, without a change.
 fn status(
     arguments: &LabelArguments,
     folder: &Folder,
@@ -257,7 +257,7 @@ fn status(
     let standing = match queue {
         Some(mut queue) => queue.progress().map_err(CommandError::wrong_input)?,
         None => QueueProgress {
-            statement: "nobody has labelled yet".into(),
+            statement: "there are no labels yet".into(),
             ..QueueProgress::default()
         },
     };
@@ -266,14 +266,14 @@ fn status(
     Ok(())
 }
 
-/// How far it is, in a line or two.
+/// The state of labelling, in a line or two.
 fn told(standing: &QueueProgress) -> String {
     let QueueProgress { statement, outlook, .. } = standing;
     let more = if outlook.is_empty() { String::new() } else { format!("{outlook}\n") };
     format!("{statement}\n{more}")
 }
 
-/// Brings the summary and the report up to date, and says where the report is.
+/// Writes the summary and the report again, and prints the path of the report.
 fn publish(folder: &Folder) -> Result<(), CommandError> {
     let report = folder.report();
     match publish_claim(folder).map_err(CommandError::wrong_input)? {
@@ -284,7 +284,7 @@ fn publish(folder: &Folder) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// How much people have said.
+/// The number of labels.
 fn written(folder: &Folder) -> u64 {
     std::fs::metadata(folder.labels()).map_or(0, |file| file.len())
 }
@@ -302,5 +302,5 @@ fn page_failure(error: SiteError) -> CommandError {
     CommandError::wrong_input(super::page_failure(&error, "--port"))
 }
 
-/// An answer is the longest that anybody types.
+/// The longest line: an answer.
 const LINE_BYTES_MAX: u64 = 2 << 20;

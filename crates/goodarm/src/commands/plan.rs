@@ -12,7 +12,7 @@ use crate::terminal;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), CommandError> {
     let path = &arguments.plan;
-    // A wrong name is told before the work.
+    // A wrong name is refused before the work.
     arguments
         .plot
         .as_deref()
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), CommandError> {
     } else {
         plan_report::text(&plan)
     };
-    // A reader that went away has seen enough.
+    // A closed pipe is not an error.
     terminal::print(&text);
     Ok(())
 }

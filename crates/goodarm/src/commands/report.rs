@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Text and JSON are printed: `--out` is the page's file, and no other's.
+/// Text and JSON are printed: `--out` is for the page only.
 fn check_out(arguments: &ReportArguments) -> Result<(), CommandError> {
     let option = if arguments.json { "--json" } else { "--text" };
     let is_printed = arguments.json || arguments.text;

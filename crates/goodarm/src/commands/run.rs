@@ -36,12 +36,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), CommandError> {
         return dry_run::show(&job, arguments.resume);
     }
     let job = Arc::new(job);
-    // First of all, because without its port nothing should begin.
+    // First, because nothing should begin without the port.
     let port = arguments.watch.then(|| Port::take(arguments.watch_port));
     let port = port.transpose().map_err(watch_failure)?;
     let mut run = take_up(&job, arguments)?;
     run.set_waits_for_people(!arguments.no_wait);
-    // Those of a run that is resumed were said when it began.
+    // A resumed run has printed them when it began.
     tell_notes(&job.notes(), arguments.quiet || arguments.resume);
     let control = Arc::new(Control::default());
     let watch = port.map(|port| open(port, &run, &control, arguments)).transpose()?;
@@ -54,9 +54,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), CommandError> {
     }
     report_recovery(&run.recovery()).iter().for_each(|text| display.say(text));
     listen_for_ctrl_c(&control, arguments.quiet || arguments.json)?;
-    let mut audience = Audience { display, watch };
-    let driven = run.drive(&control, &mut audience);
-    let Audience { display, mut watch } = audience;
+    let mut observers = RunObservers { display, watch };
+    let driven = run.drive(&control, &mut observers);
+    let RunObservers { display, mut watch } = observers;
     let ending = match driven {
         Ok(ending) => ending,
         Err(error) => {
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), CommandError> {
         watch.writing(&view);
     }
     let (told, outcome) = finish(&run, &ending, arguments);
-    // On leaving, do not wait for a page.
+    // A second Ctrl-C does not wait for the page.
     if let Some(watch) = watch.filter(|_| ending != Ending::Left) {
         watch.end(Some(view), &told);
     }
@@ -96,13 +96,13 @@ fn take_up(job: &Arc<Job>, arguments: &RunArguments) -> Result<Run, CommandError
     Ok(run)
 }
 
-/// Those who take notice of a run.
-struct Audience<'a> {
+/// The observers of a run: the terminal and the page.
+struct RunObservers<'a> {
     display: Display<'a>,
     watch: Option<Watch>,
 }
 
-impl Observer for Audience<'_> {
+impl Observer for RunObservers<'_> {
     fn notice(&mut self, notice: Notice<'_>) {
         self.display.notice(notice);
         if let Some(watch) = &mut self.watch {
@@ -115,7 +115,7 @@ impl Observer for Audience<'_> {
     }
 }
 
-/// What a page needs to know of a job.
+/// The facts about a job that a page shows.
 fn watched(job: &Job, resume: String) -> WatchedJob {
     WatchedJob {
         resume,
@@ -129,7 +129,7 @@ fn watched(job: &Job, resume: String) -> WatchedJob {
     }
 }
 
-/// Opens the page of a run, and says where it is.
+/// Opens the page of a run, and prints its address.
 fn open(
     port: Port,
     run: &Run,
@@ -150,7 +150,7 @@ fn open(
     Ok(watch)
 }
 
-/// Writes the outputs and says what came out; what is told to the page, and how the command ends.
+/// Writes the outputs and prints the result; returns the text for the page, and the exit code.
 fn finish(
     run: &Run,
     ending: &Ending,
@@ -175,7 +175,7 @@ fn finish(
     }
 }
 
-/// How to go on with a run that has cards for people.
+/// How to continue a run that has cards for people.
 fn for_people(run: &Run, arguments: &RunArguments) -> String {
     if run.waiting_for_people() == 0 {
         return String::new();
@@ -219,5 +219,5 @@ fn watch_failure(error: SiteError) -> CommandError {
     CommandError::wrong_input(format!("--watch: {}", page_failure(&error, "--watch-port")))
 }
 
-/// `timeout -s INT` sends its signal to the process and to its group: that is one wish to stop.
+/// `timeout -s INT` sends its signal to the process and to its group: that counts as one.
 const SAME_SIGNAL: Duration = Duration::from_millis(300);

@@ -82,7 +82,7 @@ fn shown(job: &Job, trial: &TryCall) -> String {
         let card = trial.exchanges.first().map_or("", |exchange| &exchange.sent);
         let price = money(trial.ceiling, unit);
         return format!(
-            "{text}  the card\n{}  nobody is asked now; during a run it costs {price}\n\n",
+            "{text}  the card\n{}  no card is shown now; during a run it costs {price}\n\n",
             indented(card)
         );
     }
@@ -98,7 +98,7 @@ fn shown(job: &Job, trial: &TryCall) -> String {
         text += "  received\n";
         text += &indented(&exchange.received);
     }
-    // 0.9100000000000001 is nobody's score.
+    // Not 0.9100000000000001.
     let rounded = |score: f64| (score * 1e9).round() / 1e9;
     if let Some(CriterionScores(scores)) = &trial.scores {
         for (name, score) in scores {
@@ -152,5 +152,5 @@ fn indented(text: &str) -> String {
     shown
 }
 
-/// More of a reply is for --json.
+/// The rest of a long reply is in --json.
 const LINES_MAX: usize = 60;

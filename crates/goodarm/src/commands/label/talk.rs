@@ -1,20 +1,20 @@
-//! `goodarm label --terminal`: one card after the other, what is said a line each. A pipe will do as well as
-//! a person.
+//! `goodarm label --terminal`: one card after the other, with a line of input for each. The input may be a
+//! pipe.
 
 use std::sync::mpsc::Receiver;
 
 use goodarm_record::card_queue::{Card, CardQueue, CardQueueError, CardReply, ReplyForm};
 
-use super::Heard;
+use super::TerminalInput;
 use crate::terminal;
 
-/// Asks until nothing waits for `by`, or nobody speaks any more.
+/// Asks until no card waits for `by`, or the input ends.
 pub(super) fn talk(
     queue: &mut dyn CardQueue,
     by: &str,
-    heard: &Receiver<Heard>,
+    input: &Receiver<TerminalInput>,
 ) -> Result<(), CardQueueError> {
-    let mut talk = Talk { queue, by, heard };
+    let mut talk = Talk { queue, by, input };
     talk.show_standing()?;
     while let Some(card) = talk.queue.next(by)? {
         if !talk.ask(&card)? {
@@ -28,11 +28,11 @@ pub(super) fn talk(
 struct Talk<'a> {
     queue: &'a mut dyn CardQueue,
     by: &'a str,
-    heard: &'a Receiver<Heard>,
+    input: &'a Receiver<TerminalInput>,
 }
 
 impl Talk<'_> {
-    /// Asks about a card until something is said; whether to go on.
+    /// Asks about a card until it gets a reply; returns whether to continue.
     fn ask(&mut self, card: &Card) -> Result<bool, CardQueueError> {
         terminal::print(&shown(card, TEXT_CHARS_MAX));
         loop {
@@ -59,7 +59,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Takes what was typed about a card, if it is that.
+    /// Takes a reply to a card, if the line is one.
     fn say(&mut self, card: &Card, line: String) -> Result<bool, CardQueueError> {
         let text = match card.wanted {
             ReplyForm::Answer => self.lines(line),
@@ -82,7 +82,7 @@ impl Talk<'_> {
                 terminal::print(&format!("{refusal}\n"));
                 return Ok(false);
             }
-            // Somebody else was faster.
+            // Another person was faster.
             Err(refusal) => terminal::print(&format!("not kept: {refusal}\n")),
         }
         for field in &card.evidence {
@@ -106,11 +106,11 @@ impl Talk<'_> {
         Ok(())
     }
 
-    /// The next line; none if nobody speaks any more.
+    /// The next line; `None` at the end of the input.
     fn line(&self) -> Option<String> {
-        match self.heard.recv() {
-            Ok(Heard::Line(line)) => Some(line),
-            Ok(Heard::Ended) | Err(_) => None,
+        match self.input.recv() {
+            Ok(TerminalInput::Line(line)) => Some(line),
+            Ok(TerminalInput::Ended) | Err(_) => None,
         }
     }
 
@@ -132,7 +132,7 @@ impl Talk<'_> {
     }
 }
 
-/// What stands before a command, where anything else may be an answer.
+/// The prefix of commands, where any other line may be an answer.
 const fn sign(wanted: ReplyForm) -> &'static str {
     match wanted {
         ReplyForm::Answer => ":",
@@ -152,7 +152,7 @@ fn prompt(wanted: ReplyForm) -> String {
     }
 }
 
-/// A card without its evidence, each text up to so many characters.
+/// A card without its evidence, each text cut to a length.
 fn shown(card: &Card, chars_max: usize) -> String {
     let mut text = format!("\n── {} ──\n{}\n", one_line(&card.id), card.asks);
     for field in &card.fields {
@@ -182,7 +182,7 @@ w, wrong, no, 0    it is wrong
 s, skip            you cannot tell; counts against the claim
 u, undo            take back your last label
 m, more            show long texts whole
-q, quit            stop; everything is kept, and the same command goes on
+q, quit            stop; everything is kept, and the same command continues
 Where an answer is asked for, these begin with a colon.
 ";
 const TEXT_CHARS_MAX: usize = 6000;

@@ -40,7 +40,7 @@ fn cards_that_a_run_waits_for_come_first_and_the_run_goes_on_with_what_was_said(
     assert_eq!(place.read("run/certified.jsonl").lines().count(), 18);
     place.assert_clean();
     // Nothing waits any more, so it is about the claim.
-    assert_eq!(place.label(&["--status"]), "nobody has labelled yet\n");
+    assert_eq!(place.label(&["--status"]), "there are no labels yet\n");
     assert!(place.label(&["--status", "--people"]).contains("0 answers wait"));
 }
 

@@ -41,7 +41,7 @@ fn options_that_do_not_fit_are_refused() {
 #[test]
 fn a_status_changes_nothing_and_needs_nobody_to_stop() {
     let place = LabelFolder::new();
-    assert_eq!(place.label(&["--status"]), "nobody has labelled yet\n");
+    assert_eq!(place.label(&["--status"]), "there are no labels yet\n");
     assert!(!place.join("run/labels.jsonl").exists(), "no order was drawn");
     let desk = place.page(&[]);
     assert_eq!(place.status()["done"], 0, "while the page is open");
