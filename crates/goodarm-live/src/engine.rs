@@ -1,4 +1,4 @@
-//! Calls that others make: started together, back in any order.
+//! Runs calls concurrently. They return in any order.
 
 use std::future::Future;
 use std::io;
@@ -12,27 +12,26 @@ use tokio::task::JoinSet;
 
 use crate::throttle::Throttle;
 
-/// Makes calls.
 pub(crate) struct Engine {
     throttles: Vec<Throttle>,
     sender: UnboundedSender<CallReturn>,
     receiver: UnboundedReceiver<CallReturn>,
-    /// What a wait brought.
+    /// The result that `wait` has received.
     first: Option<CallReturn>,
     in_flight_count: usize,
     concurrency: usize,
-    /// Those of calls in flight end with the engine.
+    /// The tasks of calls in flight. They end with the engine.
     tasks: JoinSet<()>,
 }
 
-/// What came back from a call; no reply if the task that made it died, which is a bug of ours.
+/// A call that has ended; without a reply if its task died, which is a bug.
 pub(crate) struct CallReturn {
     pub(crate) call: Call,
     pub(crate) reply: Option<Reply>,
 }
 
 impl Engine {
-    /// An engine for verifiers with these throttles, and so many calls in flight at once over all.
+    /// An engine for services with these throttles and at most `concurrency` calls in flight at once.
     pub(crate) fn new(throttles: impl Iterator<Item = Throttle>, concurrency: usize) -> Self {
         let (sender, receiver) = unbounded_channel();
         let tasks = JoinSet::new();
@@ -40,17 +39,16 @@ impl Engine {
         Self { throttles, sender, receiver, first: None, in_flight_count: 0, concurrency, tasks }
     }
 
-    /// Starts a call of a verifier. Must be called inside a runtime; calls in flight end with it, or
-    /// with the engine.
+    /// Starts a call. Must be called inside a runtime; calls in flight end with it, or with the engine.
     pub(crate) fn start<F>(
         &mut self,
         call: Call,
-        verifier: usize,
+        service: usize,
         made_by: impl FnOnce(Throttle) -> F,
     ) where
         F: Future<Output = Reply> + Send + 'static,
     {
-        let reply = made_by(self.throttles[verifier].clone());
+        let reply = made_by(self.throttles[service].clone());
         let mut guard = CallGuard { call: Some(call), sender: self.sender.clone() };
         self.in_flight_count += 1;
         while self.tasks.try_join_next().is_some() {}
@@ -59,47 +57,46 @@ impl Engine {
         });
     }
 
-    /// What has come back, without waiting.
+    /// A call that has ended, without waiting.
     pub(crate) fn take(&mut self) -> Option<CallReturn> {
         let returned = self.first.take().or_else(|| self.receiver.try_recv().ok())?;
         self.in_flight_count -= 1;
         Some(returned)
     }
 
-    /// Waits until something has come back, which is then there to take. Cancelling it loses nothing.
+    /// Waits until a call has ended, for `take`. Cancelling the wait loses nothing.
     pub(crate) async fn wait(&mut self) {
         if self.first.is_none() {
             self.first = self.receiver.recv().await;
         }
     }
 
-    /// Calls that wait for their turn come back as void.
+    /// Calls that wait for their turn end as void.
     pub(crate) fn stop(&self) {
         self.throttles.iter().for_each(Throttle::stop);
     }
 
-    /// Takes up calls again after a stop; a verifier that was down is given another chance.
+    /// Makes calls again after a stop; a service that was down is tried again.
     pub(crate) fn reopen(&self) {
         self.throttles.iter().for_each(Throttle::reopen);
     }
 
-    /// How the verifiers are doing.
+    /// The condition of each service.
     pub(crate) fn conditions(&self) -> impl Iterator<Item = Condition> + '_ {
         self.throttles.iter().map(Throttle::condition)
     }
 
-    /// The throttle of a verifier.
-    pub(crate) fn throttle(&self, verifier: usize) -> &Throttle {
-        &self.throttles[verifier]
+    /// The throttle of a service.
+    pub(crate) fn throttle(&self, service: usize) -> &Throttle {
+        &self.throttles[service]
     }
 
-    /// Of each verifier: calls that were turned away and go on trying.
+    /// The number of throttled calls in flight of each service.
     pub(crate) fn throttled_counts(&self) -> impl Iterator<Item = usize> + '_ {
         self.throttles.iter().map(Throttle::throttled_count)
     }
 
-    /// How many calls may be in flight now: if all that may are turned away, one more finds out whether
-    /// others are, too.
+    /// The most calls in flight now. If all of them are throttled, one more tests whether others are answered.
     pub(crate) fn concurrency(&self) -> usize {
         let needed =
             (self.throttled_counts().sum::<usize>() + 1).min(self.concurrency + THROTTLED_MAX);
@@ -112,7 +109,7 @@ impl Engine {
     }
 }
 
-/// Sees to it that every call is answered, even if the task that makes it dies.
+/// Returns every call, even if its task dies.
 struct CallGuard {
     call: Option<Call>,
     sender: UnboundedSender<CallReturn>,
@@ -121,7 +118,7 @@ struct CallGuard {
 impl CallGuard {
     fn hand_in(&mut self, reply: Option<Reply>) {
         if let Some(call) = self.call.take() {
-            // No one listens any more when the work has been left.
+            // Fails if the run has ended.
             let _ = self.sender.send(CallReturn { call, reply });
         }
     }
@@ -138,5 +135,5 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-/// So many calls beyond the job's concurrency may wait because they were turned away.
+/// Throttled calls that may wait beyond the job's concurrency.
 const THROTTLED_MAX: usize = 16;

@@ -1,4 +1,4 @@
-//! Readers inside of verifiers, for the fuzz targets alone: nothing is promised about them.
+//! Internal readers of services, for the fuzz targets only: not a stable interface.
 
 use goodarm_data::candidates::Candidate;
 use goodarm_record::reply::Verdict;
@@ -7,7 +7,7 @@ use crate::services::command::read;
 use crate::services::command::worker::request::{LineOwner, WorkerRequest};
 use crate::services::score::ReplyForm;
 
-/// The score in what a program wrote, if there is one.
+/// The score in the output of a program, if there is one.
 pub fn score_in(output: &[u8]) -> Option<f64> {
     match read(&String::from_utf8_lossy(output), &ReplyForm::Score) {
         (Verdict::Score(score), _) => Some(score),
@@ -15,7 +15,7 @@ pub fn score_in(output: &[u8]) -> Option<f64> {
     }
 }
 
-/// Whether a worker's line says that it answers this call about this candidate.
+/// Whether a worker's line is the answer to this call about this candidate.
 pub fn answers_call(candidate: &Candidate, number: u64, line: &[u8]) -> bool {
     let request = WorkerRequest::new(candidate, number);
     assert_eq!(request.line.matches('\n').count(), 1, "a request is one line");

@@ -108,9 +108,10 @@ impl JobService {
     }
 
     /// What a person should know about it.
-    pub(crate) fn warning(&self) -> Option<ServiceWarning> {
-        let warning = self.service.warning()?;
-        Some(ServiceWarning { text: self.redactor.remove(warning.text), ..warning })
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = ServiceWarning> {
+        let clean =
+            |it: ServiceWarning| ServiceWarning { text: self.redactor.remove(it.text), ..it };
+        self.service.warnings().into_iter().map(clean)
     }
 
     /// What a call would send, for people.

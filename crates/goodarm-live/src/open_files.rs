@@ -1,16 +1,15 @@
-//! How many files the process may have open: each request in flight has a socket, and each program its
-//! pipes.
+//! The limit of open files of the process: each request in flight has a socket, and each program its pipes.
 
 use std::fmt;
 
 use crate::job::Job;
 
-/// Fewer files than may be needed can be open at once.
+/// The system allows fewer open files than the job may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortage {
-    /// How many may be needed.
+    /// The most files that may be needed.
     pub needed: usize,
-    /// How many there can be.
+    /// The most files that the system allows.
     pub allowed: usize,
 }
 
@@ -25,7 +24,7 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// How many files a job may have open while it runs.
+/// The most files that a job may have open.
 pub fn needed(job: &Job) -> usize {
     let of_services = job
         .services()
@@ -33,8 +32,8 @@ pub fn needed(job: &Job) -> usize {
     of_services.fold(OTHERS, usize::saturating_add)
 }
 
-/// Raises the limit of this process as far as it may and as far as is needed. Programs that it starts
-/// inherit the limit, and some of them take longer the higher it is: so no further.
+/// Raises the limit of this process to the needed number, if allowed, and not further: programs that it starts
+/// inherit the limit, and some of them become slower with a higher one.
 #[cfg(unix)]
 pub fn make_room(needed: usize) -> Result<(), Shortage> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -52,11 +51,11 @@ pub fn make_room(needed: usize) -> Result<(), Shortage> {
     if allowed < needed { Err(Shortage { needed, allowed }) } else { Ok(()) }
 }
 
-/// There is no such limit here.
+/// This system has no such limit.
 #[cfg(not(unix))]
 pub const fn make_room(_: usize) -> Result<(), Shortage> {
     Ok(())
 }
 
-/// The journal, the outputs, the page that watches, and what a runtime takes.
+/// The journal, the outputs, the live page and the runtime.
 pub const OTHERS: usize = 64;

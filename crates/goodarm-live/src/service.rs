@@ -1,5 +1,5 @@
-//! What is asked: a verifier, a generator or a solver. A [`Service`] is a [`Manifest`], which is data, and one
-//! way to [reach](Reach) it: over the network or in another process, in this process, or later through people.
+//! Verifiers, generators and solvers. A [`Service`] is a [`Manifest`], which is data, and one way to
+//! [reach](Reach) it: over the network or in another process, in this process, or later through people.
 //!
 //! The kinds that a job file can name are in [`crate::services`]; a program that embeds goodarm may hand a
 //! service to a job directly ([`crate::job::ServiceSpec`]).
@@ -32,7 +32,7 @@ pub use goodarm_record::reply::{
 
 /// A verifier, a generator or a solver.
 pub struct Service {
-    /// What is known about it.
+    /// Facts about it.
     pub manifest: Manifest,
     /// How its calls are made.
     pub reach: Reach,
@@ -43,35 +43,35 @@ pub struct Service {
 pub struct Manifest {
     /// The candidate's fields that it needs.
     pub fields: BTreeSet<String>,
-    /// What is known of its scores if the job does not say.
+    /// The model of its scores, unless the job has another.
     pub scores: Scores,
-    /// The mean score to be reached if the job does not say.
+    /// The threshold, unless the job has another.
     pub threshold: Option<f64>,
-    /// What a call costs if the job does not say.
+    /// The price of a call, unless the job has another.
     pub price: DefaultPrice,
-    /// The most that a call can take; [`Remote::input_tokens`] has what depends on the candidate.
+    /// The most time and tokens of a call; [`Remote::input_tokens`] has the part that depends on the candidate.
     pub extent: Extent,
-    /// How many addresses its requests are spread over; [`attempt::attempts_at`] says which is next.
+    /// The number of addresses that requests are spread over; [`attempt::attempts_at`] chooses the next.
     pub address_count: usize,
     /// Files and sockets that one request in flight keeps open.
     pub files_per_request: usize,
-    /// How many criteria each reply has a score for, by [`Verdict::Scores`]; 0 if a reply is one score.
+    /// The number of criteria that each reply scores, by [`Verdict::Scores`]; 0 if a reply is one score.
     pub criteria_count: usize,
-    /// Whether it is asked a question and answers it, by [`Verdict::AnswerReply`]: then it is called with
-    /// questions in the place of candidates, and each reply is about all answers to one.
+    /// Whether it answers questions, by [`Verdict::Answer`]. It is then called with questions instead of
+    /// candidates, and each reply is about all answers to one.
     pub answers_questions: bool,
-    /// What its mean score is the mean of.
+    /// The population that its mean score is over.
     pub mean_over: MeanOver,
     /// The recorded replies that it draws from.
     pub draws_from: Option<DrawSource>,
-    /// The files that decide what it says, as they were when it was made: a run whose files have
-    /// changed is not resumed.
+    /// The files that its replies depend on, as they were when it was built. A run is not resumed after they
+    /// have changed.
     pub files: Vec<Fingerprint>,
-    /// What must not appear in any text that comes of it.
+    /// Texts that must be removed from everything it returns.
     pub secrets: Option<Arc<Secrets>>,
-    /// What looks wrong before any call is made, such as a key that is sent without encryption.
+    /// A problem that is visible before any call, such as a key that is sent without encryption.
     pub warning: Option<String>,
-    /// If each call is one solution of the question: where the final answer is.
+    /// How to find the final answer, if each call is one solution of the question.
     pub final_answers: Option<FinalAnswerRule>,
 }
 
@@ -97,19 +97,19 @@ impl Default for Manifest {
     }
 }
 
-/// What a call costs if the job does not say.
+/// The price of a call without one in the job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DefaultPrice {
-    /// One call, or its seconds; the job must say it in other units.
+    /// One call, or its seconds; in other units the job must give one.
     ByUnit,
-    /// This.
+    /// This price.
     Is(Pricing),
-    /// The job must say it.
+    /// The job must give one.
     Needed,
 }
 
 impl DefaultPrice {
-    /// In the unit of a job; `None` if the job must say it.
+    /// The price in the unit of a job; `None` if the job must give one.
     pub fn pricing(self, unit: Unit) -> Option<Pricing> {
         match self {
             Self::ByUnit => Pricing::by_unit(unit),
@@ -122,25 +122,25 @@ impl DefaultPrice {
 /// Recorded replies, and how they are drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrawSource {
-    /// What of a recording it is.
+    /// The recording, and the service in it.
     pub recording: String,
-    /// In order: each is used once, and no other service of the job may see it.
+    /// If in order, each reply is used once, and by one service of the job.
     pub draws: Draws,
 }
 
-/// Where the final answers are that a solver or a generator is compared by.
+/// How to find the final answers that a solver or a generator is compared by.
 #[derive(Clone, Debug)]
 pub struct FinalAnswerRule {
     /// The candidate's field that holds its own answer.
     pub field: String,
     /// Finds the final answer in a text.
     pub extractor: Extractor,
-    /// A longer answer counts as failed: prices of those that verify it depend on its length.
+    /// A longer answer counts as failed, because the price of its verification depends on its length.
     pub bytes_max: usize,
 }
 
 impl FinalAnswerRule {
-    /// The reply with its final answer, or why there is none. A service may have found it itself.
+    /// The reply with its final answer, or with the reason for its absence. A service may have found it itself.
     fn read(&self, reply: Reply) -> Reply {
         let Some(text) = unread(&reply) else { return reply };
         let failed = |reason| Verdict::Failed(CountedFailure::Unreadable, reason);
@@ -156,14 +156,14 @@ impl FinalAnswerRule {
         Reply { verdict, ..reply }
     }
 
-    /// Whether that takes no more than a moment.
+    /// Whether `read` takes no more than a moment.
     fn is_quick_for(&self, reply: &Reply) -> bool {
         unread(reply)
             .is_none_or(|text| text.len() > self.bytes_max || self.extractor.is_quick_for(text))
     }
 }
 
-/// The answer in which nobody has looked for the final answer yet.
+/// The text of an answer without its final answer yet.
 fn unread(reply: &Reply) -> Option<&str> {
     match &reply.verdict {
         Verdict::Answer(answer) if answer.last.is_empty() => Some(&answer.text),
@@ -173,49 +173,47 @@ fn unread(reply: &Reply) -> Option<&str> {
 
 /// How a service is reached.
 pub enum Reach {
-    /// Another process, or a server: each call is a fresh run of it.
+    /// Another process, or a server. Each call is a fresh run of it.
     Remote(Arc<dyn Remote>),
-    /// This process evaluates it, and says the same again for the same place: a call that was lost can
-    /// be made again.
+    /// This process. The same call has the same reply again, so a lost call can be repeated.
     Local(Box<dyn Local>),
-    /// Calls wait in the run's folder until they are answered ([`goodarm_record::people`]).
+    /// People. Calls wait in the run's folder until they are answered ([`goodarm_record::people`]).
     Deferred(Box<Deferred>),
 }
 
-/// A service that somebody else runs. Each call must be a fresh run of it.
+/// A service in another process or on a server. Each call must be a fresh run of it.
 pub trait Remote: Send + Sync {
-    /// What a call would send for a candidate, or why it cannot: for people, before anything is
-    /// spent.
+    /// What a call would send for a candidate, or why it cannot. Shown to people before anything is spent.
     fn preview(&self, subject: &Candidate) -> String;
 
-    /// The same word for word, keys hidden, to be shown if all calls fail.
+    /// The exact request without keys. Shown if all calls fail.
     fn request(&self, subject: &Candidate) -> String {
         self.preview(subject)
     }
 
-    /// Makes one call, void attempts and their retries included; [`attempt::attempts`] is the loop
-    /// for that. A failure that may depend on the candidate counts: it is never void.
+    /// Makes one call, with retries of void attempts; [`attempt::attempts`] is the loop for that. A failure that
+    /// may depend on the candidate counts: it is never void.
     fn call<'a>(&'a self, subject: &'a Candidate, throttle: &'a Throttle) -> CallFuture<'a>;
 
-    /// The most input tokens of a call about a candidate, if that is known; asked only if a price depends
-    /// on it.
+    /// The most input tokens of a call about a candidate, if known. Used only if a price depends on it.
     fn input_tokens(&self, subject: &Candidate) -> Option<u64> {
         let _ = subject;
         None
     }
 
-    /// Something that a person should know, such as signs of a cache; kept with the next call.
-    fn warning(&self) -> Option<ServiceWarning> {
-        None
+    /// What people should know about it so far, such as signs of a cache. Each warning is kept with the next
+    /// call, once.
+    fn warnings(&self) -> Vec<ServiceWarning> {
+        Vec::new()
     }
 }
 
-/// A call on its way.
+/// A call in flight.
 pub type CallFuture<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
 
 /// A service that this process evaluates.
 pub trait Local: Send + Sync {
-    /// Where its answers come from, for people.
+    /// The source of its answers, for people.
     fn preview(&self) -> String;
 
     /// Answers a call.
@@ -246,11 +244,11 @@ pub type Work = Arc<dyn Fn(&Candidate) -> Reply + Send + Sync>;
 pub struct CallContext<'a> {
     /// All candidates.
     pub candidates: &'a Candidates,
-    /// Which of them.
+    /// The candidate of the call.
     pub arm: ArmId,
-    /// Which of the job's verifiers.
+    /// The verifier, or the stream of a generator.
     pub attribute: AttributeId,
-    /// How many calls of this pair came before.
+    /// The number of earlier calls of this pair.
     pub order: u64,
 }
 
@@ -261,7 +259,7 @@ impl CallContext<'_> {
     }
 }
 
-/// A service whose calls are answered by people, in whatever process that finds.
+/// A service whose calls are answered by people, in any process.
 #[derive(Debug)]
 pub struct Deferred {
     terms: PeopleTerms,
@@ -270,19 +268,19 @@ pub struct Deferred {
 }
 
 impl Deferred {
-    /// People who are asked on these terms for this.
+    /// People who are asked on these terms.
     pub fn new(terms: PeopleTerms, wanted: ReplyForm) -> Self {
-        // The job may call the field of ids otherwise; this is for a preview.
+        // Only for previews, where the name of the id field does not matter.
         let asker = CardRenderer::new(&terms, wanted, "id");
         Self { terms, wanted, asker }
     }
 
-    /// How they are asked.
+    /// The terms on which they are asked.
     pub const fn terms(&self) -> &PeopleTerms {
         &self.terms
     }
 
-    /// What a person's words mean.
+    /// The verdict of a person's response.
     fn interpret(&self, said: &CardReply) -> Verdict {
         verdict(self.wanted, self.terms.answer_bytes_max, said)
     }
@@ -295,7 +293,7 @@ impl<R: Remote + 'static> From<R> for Service {
 }
 
 impl Service {
-    /// A service that somebody else runs.
+    /// A service in another process or on a server.
     pub fn remote(manifest: Manifest, remote: impl Remote + 'static) -> Self {
         Self { manifest, reach: Reach::Remote(Arc::new(remote)) }
     }
@@ -310,7 +308,7 @@ impl Service {
         Self { manifest, reach: Reach::Deferred(Box::new(people)) }
     }
 
-    /// The same as one whose answers to questions are compared by their final answers.
+    /// A service that answers questions; answers are compared by their final answers.
     #[must_use]
     pub(crate) fn answering(mut self, final_answers: FinalAnswerRule) -> Self {
         if let Reach::Deferred(people) = &mut self.reach {
@@ -344,7 +342,7 @@ impl Service {
         }
     }
 
-    /// The same word for word.
+    /// The exact request without keys.
     pub fn request(&self, subject: &Candidate) -> String {
         match &self.reach {
             Reach::Remote(remote) => remote.request(subject),
@@ -352,15 +350,15 @@ impl Service {
         }
     }
 
-    /// Something that a person should know.
-    pub fn warning(&self) -> Option<ServiceWarning> {
+    /// What people should know about it so far.
+    pub fn warnings(&self) -> Vec<ServiceWarning> {
         match &self.reach {
-            Reach::Remote(remote) => remote.warning(),
-            Reach::Local(_) | Reach::Deferred(_) => None,
+            Reach::Remote(remote) => remote.warnings(),
+            Reach::Local(_) | Reach::Deferred(_) => Vec::new(),
         }
     }
 
-    /// The most that a call about one of these can take.
+    /// The most time and tokens of a call about one of these.
     pub fn extent(&self, subjects: &Candidates) -> Extent {
         let extent = self.manifest.extent;
         let Reach::Remote(remote) = &self.reach else { return extent };
@@ -380,7 +378,7 @@ impl Service {
         }
     }
 
-    /// What somebody's words mean; `None` if nobody is asked.
+    /// The verdict of a person's response; `None` if people are not asked.
     pub fn interpret(&self, said: &CardReply) -> Option<Verdict> {
         let Reach::Deferred(people) = &self.reach else { return None };
         let (verdict, text) = (people.interpret(said), String::new());
@@ -410,21 +408,20 @@ impl Service {
     }
 }
 
-/// The reply of work that takes long, from another thread. Of all such work in this process no more is done at
-/// a time than can make use of the processor; what waits for its turn when the run stops is not done.
+/// Does long work on another thread, at most one task per processor core at a time. Tasks that wait when the run
+/// stops are not done.
 async fn evaluated(work: Work, subject: &Candidate, throttle: &Throttle) -> Reply {
-    let place = PLACES.acquire().await.expect("it is never closed");
+    let slot = WORK_SLOTS.acquire().await.expect("it is never closed");
     let made = attempts(throttle, || {
         let (work, subject) = (Arc::clone(&work), subject.clone());
         async move { Attempt::Answered(on_blocking_thread(move || work(&subject)).await) }
     });
     let reply = made.await.flatten().unwrap_or_else(|unmade| unmade);
-    drop(place);
+    drop(slot);
     reply
 }
 
-/// Does work on another thread that may take longer than a moment: a run's own thread must hear when somebody
-/// wants to stop it.
+/// Does work on another thread that may take longer than a moment: the run's own thread must react to a stop.
 pub(crate) async fn on_blocking_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Reply> {
@@ -433,6 +430,6 @@ pub(crate) async fn on_blocking_thread<T: Send + 'static>(
     })
 }
 
-/// For work that takes longer than a moment, in this process.
-static PLACES: LazyLock<Semaphore> =
+/// Limits long work in this process.
+static WORK_SLOTS: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));

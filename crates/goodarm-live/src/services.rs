@@ -1,4 +1,4 @@
-//! The kinds of services that a job file can name, one file or folder a kind, and the list of them.
+//! The kinds of services that a job file can name, with one file or folder for each kind.
 //! A program that embeds goodarm may add kinds of its own ([`ServiceKinds::with`]).
 
 pub mod check;
@@ -8,7 +8,6 @@ pub mod http;
 pub mod human;
 mod kind;
 pub mod llm;
-mod once_warning;
 pub mod pool;
 mod recorded;
 pub mod replay;

@@ -1,7 +1,6 @@
-//! When the next request to a verifier may be sent, and to which of its addresses: a throttle keeps to
-//! the rate and to the number of requests in flight, backs off when told to, and closes while the
-//! verifier is down. A verifier that has yet to give its first score is on trial: it gets few requests,
-//! and few failures end it.
+//! Decides when the next request to a service may be sent, and to which of its addresses. A throttle enforces
+//! the rate and the number of requests in flight, backs off when the server asks for it, and closes while the
+//! service is down. A service without a first score is on trial: it gets few requests, and few failures end it.
 
 mod addresses;
 mod backoff;
@@ -23,31 +22,31 @@ use self::throttled_calls::ThrottledStats;
 use crate::secrets::Redactor;
 use crate::transcript::Transcript;
 
-/// What the job says about how often a verifier may be called.
+/// How often a service may be called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallLimits {
     /// Requests in flight at once.
     pub concurrency: usize,
     /// Requests per second.
     pub rate: Option<f64>,
-    /// Void attempts of one call before it counts as given up; without it, as many as it takes to tell
-    /// one that is turned away for its answer from a verifier that turns all away.
+    /// Void attempts of one call before it counts as given up. `None`: until it is clear whether the service
+    /// throttles only the calls on this answer, or all.
     pub retries: Option<u32>,
-    /// How long the verifier may be down.
+    /// How long the service may be down.
     pub patience: Duration,
 }
 
-/// The run is stopping: send nothing more.
+/// The run is stopping, or the service is closed for good: no request may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThrottleClosed;
 
-/// The throttle of one verifier; its clones are one throttle, shared by all calls.
+/// The throttle of one service. All calls share it: clones have the same state.
 #[derive(Clone, Debug)]
 pub struct Throttle {
     limits: CallLimits,
     transcript: Arc<Transcript>,
     redactor: Redactor,
-    /// The answer that the call is on, if that is known.
+    /// The answer that the call is about, if known.
     answer: Option<ArmId>,
     shared: Arc<Shared>,
 }
@@ -55,14 +54,14 @@ pub struct Throttle {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// Calls that wait for a turn, of which only the first looks out for one: were all of them woken by
-    /// every change, many would keep each other from going.
+    /// Calls that wait for a turn. Only the first one is woken: waking all on each change would take more time
+    /// than the calls.
     queue: tokio::sync::Mutex<()>,
-    /// Of those that were never turned away one at a time stands in the queue, and the others before it.
+    /// Admits one call at a time to the queue, of the calls that were never throttled.
     gate: tokio::sync::Mutex<()>,
     changed: Notify,
-    /// For calls that do not stand in the queue: those that the trial holds, and those that were turned
-    /// away. Apart, so that they take no place from a request.
+    /// Wakes calls outside the queue: calls that the trial holds back, and throttled calls. It is separate, so
+    /// that they do not take the wake-up of a request.
     apart_changed: Notify,
 }
 
@@ -71,25 +70,25 @@ struct State {
     stopping: bool,
     out: usize,
     next_turn_at: Option<Instant>,
-    /// Attempts on trial that reached nobody.
+    /// Attempts on trial without a connection.
     unreached_in_a_row: u32,
     is_on_trial: bool,
-    /// Calls that have begun and not ended; one call may send several requests.
+    /// Calls that have begun and not ended. One call may send several requests.
     calls_out: u32,
     unscored_in_a_row: u32,
     retry_count: u64,
-    /// What is wrong with the verifier, whatever the address.
+    /// The outage of the service as a whole.
     backoff: Backoff,
     addresses: Addresses,
     stats: ThrottledStats,
 }
 
-/// The right to send one request; give back what became of it.
+/// The right to send one request. Its methods report the result.
 #[derive(Debug)]
 pub struct Turn<'a> {
     throttle: &'a Throttle,
     address: usize,
-    /// Of the request, in the order in which they are sent.
+    /// The number of the request, in the order of sending.
     number: u64,
 }
 
@@ -120,42 +119,42 @@ impl Throttle {
         Self { limits, transcript: Arc::default(), redactor, answer: None, shared }
     }
 
-    /// The throttle of a verifier that has never given a score.
+    /// Puts the service on trial: it has never given a score.
     #[must_use]
     pub fn on_trial(self) -> Self {
         self.state().is_on_trial = true;
         self
     }
 
-    /// The throttle of a verifier whose requests are spread over so many addresses.
+    /// Spreads the requests over `address_count` addresses.
     #[must_use]
     pub fn with_addresses(self, address_count: usize) -> Self {
         self.state().addresses = Addresses::new(address_count, self.limits.concurrency);
         self
     }
 
-    /// The throttle of calls that are taken down word for word.
+    /// Records requests and replies in a transcript.
     #[must_use]
     pub fn with_transcript(self, transcript: Transcript) -> Self {
         Self { transcript: Arc::new(transcript), ..self }
     }
 
-    /// The throttle of a verifier whose reasons must not hold certain secrets.
+    /// Removes secrets from reasons.
     #[must_use]
     pub(crate) fn with_redactor(self, redactor: Redactor) -> Self {
         Self { redactor, ..self }
     }
 
-    /// Where requests and replies are taken down.
+    /// The transcript of requests and replies.
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
     }
 
-    /// Waits until a call may begin: those of a verifier on trial may be wasted, so there are few. Every
-    /// call ends in one of the three ways below.
+    /// Waits until a call may begin. A service on trial gets few calls, since they may be wasted. Every call
+    /// ends with `scored`, `unscored` or `unmade`.
     pub async fn begin(&self) {
         while !self.try_begin() {
-            // Queued before the next look, so that no change between look and wait is missed.
+            // Registered before the check, so that a change between check and wait is not missed.
             let mut changed = pin!(self.shared.apart_changed.notified());
             changed.as_mut().enable();
             if self.try_begin() {
@@ -173,7 +172,7 @@ impl Throttle {
         !is_held
     }
 
-    /// A call brought a score: the verifier works.
+    /// A call gave a score: the service works.
     pub fn scored(&self) {
         let mut state = self.state();
         state.calls_out = state.calls_out.saturating_sub(1);
@@ -186,7 +185,7 @@ impl Throttle {
         }
     }
 
-    /// A call that was made brought no score, in whatever way; says whether the verifier is on trial.
+    /// A call was made and gave no score. Returns whether the service is on trial.
     pub fn unscored(&self, reason: &str) -> bool {
         let mut state = self.state();
         state.calls_out = state.calls_out.saturating_sub(1);
@@ -199,7 +198,7 @@ impl Throttle {
         state.is_on_trial
     }
 
-    /// A call was not made; says whether the verifier is on trial.
+    /// A call was not made. Returns whether the service is on trial.
     pub fn unmade(&self) -> bool {
         let mut state = self.state();
         state.calls_out = state.calls_out.saturating_sub(1);
@@ -209,13 +208,12 @@ impl Throttle {
         state.is_on_trial
     }
 
-    /// Why nothing more is sent, ever.
+    /// Why the service is closed for good, if it is.
     pub fn final_reason(&self) -> Option<String> {
         self.state().backoff.final_outage().map(|outage| outage.reason.clone())
     }
 
-    /// Waits for the right to send one request, behind those that wait already. There is none for a
-    /// verifier that is closed for good.
+    /// Waits in the queue for the right to send one request.
     pub async fn turn(&self) -> Result<Turn<'_>, ThrottleClosed> {
         let _admitted = self.shared.gate.lock().await;
         loop {
@@ -225,9 +223,9 @@ impl Throttle {
         }
     }
 
-    /// The same for a call that was turned away. It lets one of the others find out whether the pause is
-    /// over, and then goes before the rest of them: behind all, it might always come too late. If there
-    /// is another pause by then, it steps aside again, or many such calls would keep the others away.
+    /// The same for a call that was throttled. First another call tests whether the pause is over. Then this
+    /// one goes ahead of the calls at the gate: at the end of the queue it might always be too late. If there is
+    /// another pause by then, it leaves the queue again, or many such calls would block the others.
     pub(crate) async fn retry_turn(&self) -> Result<Turn<'_>, ThrottleClosed> {
         let is_paused = || self.state().closed_until(&self.limits).is_some();
         loop {
@@ -238,7 +236,7 @@ impl Throttle {
         }
     }
 
-    /// The first of those that wait gets the next turn, unless it leaves before that.
+    /// The next turn, unless `leaves` becomes true before.
     async fn turn_in_queue(
         &self,
         leaves: impl Fn() -> bool,
@@ -251,7 +249,7 @@ impl Throttle {
             if let Ok(turn) = self.try_turn()? {
                 return Ok(Some(turn));
             }
-            // Queued before the next look, so that no change between look and wait is missed.
+            // Registered before the check, so that a change between check and wait is not missed.
             let mut changed = pin!(self.shared.changed.notified());
             changed.as_mut().enable();
             match self.try_turn()? {
@@ -295,14 +293,14 @@ impl Throttle {
         }
     }
 
-    /// Calls that wait for a turn get none.
+    /// Ends the waiting of all calls, without a turn.
     pub fn stop(&self) {
         self.state().stopping = true;
         self.shared.apart_changed.notify_waiters();
         self.shared.changed.notify_waiters();
     }
 
-    /// Gives turns again after a stop, and forgets what went wrong before it.
+    /// Gives turns again after a stop, and forgets earlier outages.
     pub fn reopen(&self) {
         let mut state = self.state();
         if std::mem::replace(&mut state.stopping, false) {
@@ -312,7 +310,7 @@ impl Throttle {
         }
     }
 
-    /// How the verifier is doing.
+    /// The condition of the service.
     pub fn condition(&self) -> Condition {
         let state = self.state();
         let now = Instant::now();
@@ -332,7 +330,7 @@ impl Throttle {
         }
     }
 
-    /// Requests that were sent and had to be sent again.
+    /// Requests that had to be sent again.
     pub fn retry_count(&self) -> u64 {
         self.state().retry_count
     }
@@ -350,13 +348,13 @@ enum Obstacle {
 }
 
 impl State {
-    /// Where the next request goes, if it may be sent now.
+    /// The address of the next request, if it may be sent now.
     fn address(&mut self, limits: &CallLimits) -> Result<usize, Obstacle> {
         let now = Instant::now();
         if let Some(until) = self.backoff.closed_until(now) {
             return Err(Obstacle::Until(until));
         }
-        // While nothing is scored, one request at a time finds out.
+        // While no call is scored, one request at a time tests whether that is over.
         let allowed = if self.backoff.outage().is_some() { 1 } else { limits.concurrency };
         if self.out >= allowed {
             return Err(Obstacle::Others);
@@ -376,7 +374,7 @@ impl State {
         Ok(address)
     }
 
-    /// Until when nothing is sent, if there is such a pause; there is none for one that stops.
+    /// When the present pause ends; `None` without a pause, or when stopping.
     fn closed_until(&self, limits: &CallLimits) -> Option<Instant> {
         if self.stopping || self.backoff.final_outage().is_some() {
             return None;
@@ -397,7 +395,7 @@ impl Turn<'_> {
         self.address
     }
 
-    /// The verifier answered, whatever it said.
+    /// The service answered.
     pub fn answered(self) {
         let mut state = self.throttle.state();
         state.unreached_in_a_row = 0;
@@ -412,8 +410,8 @@ impl Turn<'_> {
         }
     }
 
-    /// The verifier never began to work; `retry_after` is what it asked for. One that has never given a
-    /// score and does not say that it will be back is not waited for.
+    /// The service did not begin to work. `retry_after` is the pause that it asked for. A service on trial that
+    /// does not ask for one is not waited for.
     pub fn refused(self, failure: VoidFailure, retry_after: Option<Duration>, reason: String) {
         let reason = self.throttle.redactor.remove(reason);
         let mut state = self.throttle.state();
@@ -427,20 +425,19 @@ impl Turn<'_> {
         }
     }
 
-    /// The verifier cannot begin to work, and no waiting changes that.
+    /// The service cannot begin to work, and waiting does not help.
     pub fn hopeless(self, reason: String) {
         let reason = self.throttle.redactor.remove(reason);
         self.throttle.state().backoff.close(None, OutageKind::Hopeless, reason);
     }
 
-    /// Nobody knows any more which of the verifier's words belong to which request.
+    /// It is unknown which output of the service belongs to which request.
     pub fn mistrusted(self, reason: String) {
         let reason = self.throttle.redactor.remove(reason);
         self.throttle.state().backoff.close(None, OutageKind::Mistrusted, reason);
     }
 
-    /// The verifier broke after it began to work: the call counts, and after several in a row the
-    /// address is closed instead of feeding it more.
+    /// The service broke after it began to work. The call counts, and several in a row close the address.
     pub fn broke(self, reason: &str) {
         let reason = &self.throttle.redactor.remove(reason.to_owned());
         let mut state = self.throttle.state();
@@ -455,23 +452,22 @@ impl Drop for Turn<'_> {
         state.out -= 1;
         state.addresses.returned(self.address);
         drop(state);
-        // One place is free: waking all that wait would cost more than the calls themselves.
+        // One slot is free. Waking all waiting calls would cost more than the calls themselves.
         self.throttle.shared.changed.notify_one();
     }
 }
 
-/// A slow start may be made up for by so much.
+/// The delay that later requests may make up for.
 const RATE_BURST: Duration = Duration::from_millis(10);
-/// A rate that is lower still is no different within a lifetime.
+/// About 30 years: a lower rate makes no difference.
 const INTERVAL_SECONDS_MAX: f64 = 1e9;
-/// So many calls without a score end a verifier that has never given one, and no more than these are
-/// paid for to find that out.
+/// Calls without a score that end a service on trial. No more than these are paid for to find that out.
 const UNSCORED_ON_TRIAL_MAX: u32 = 5;
-/// So many attempts in a row that reach nobody, in a few seconds, end one that has never given a score:
-/// an address or a key is wrong more often than a server is about to start.
+/// Attempts in a row without a connection, within seconds, that end a service on trial: a wrong address or key
+/// is more likely than a server that is about to start.
 const UNREACHED_ON_TRIAL_MAX: u32 = 5;
-/// So many calls in a row without a score close the throttle of one that has: answers of which the
-/// verifier makes nothing may well stand together.
+/// Calls in a row without a score that close the throttle of a service that has given some. It is not lower,
+/// because answers that a service cannot score may be neighbours.
 const UNSCORED_MAX: u32 = 20;
 
 #[cfg(test)]

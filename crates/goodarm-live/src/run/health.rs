@@ -171,8 +171,10 @@ pub(super) fn warning(
             ),
         })
     });
-    let of_verifier = || service.warning();
-    off_scale.or_else(of_verifier).filter(|warning| !known.contains(warning))
+    match off_scale {
+        Some(warning) => Some(warning).filter(|warning| !known.contains(warning)),
+        None => service.warnings().find(|warning| !known.contains(warning)),
+    }
 }
 
 /// The criteria of a service that no call has scored yet, counted from 0.

@@ -1,4 +1,4 @@
-//! One call as attempts: wait for a turn, try, and try again for as long as no work was begun.
+//! One call as a series of attempts: wait for a turn, try, and try again as long as no work was begun.
 
 use std::time::Duration;
 
@@ -7,45 +7,45 @@ use goodarm_record::reply::{NOTHING, Reply};
 
 use crate::throttle::{GiveUp, Throttle, ThrottleClosed};
 
-/// What became of one attempt.
+/// The result of one attempt.
 #[derive(Clone, Debug)]
 pub enum Attempt<T> {
-    /// The verifier is well, whatever it said: the call is over.
+    /// The service works, and the call is over.
     Answered(T),
-    /// The verifier broke after it began to work: the call is over and counts. Several of these in
-    /// a row pause the verifier.
+    /// The service broke after it began to work: the call is over and counts. Several of these in a row pause
+    /// the service.
     Broke {
-        /// What the call comes to.
+        /// The outcome of the call.
         outcome: T,
         /// What went wrong.
         reason: String,
     },
-    /// No work was begun, whatever the candidate is: the attempt may be repeated.
+    /// No work was begun, for a reason that does not depend on the candidate: the attempt may be repeated.
     Void {
-        /// In which way.
+        /// The kind of failure.
         failure: VoidFailure,
-        /// The pause that the verifier asked for; some if it says that it will be back.
+        /// The pause that the service asked for; `Some` if it announces that it will be back.
         retry_after: Option<Duration>,
         /// What went wrong.
         reason: String,
     },
-    /// No work can ever begin, whatever the candidate is: the verifier is given up.
+    /// No work can ever begin, for any candidate: the service is given up.
     Hopeless {
         /// Why.
         reason: String,
     },
-    /// Nobody knows which of the verifier's words belong to which request, of earlier calls neither: the
-    /// call counts, and the verifier is given up.
+    /// It is unknown which output of the service belongs to which request, also of earlier calls: the call counts,
+    /// and the service is given up.
     Mistrusted {
-        /// What the call comes to.
+        /// The outcome of the call.
         outcome: T,
-        /// What it did.
+        /// What the service did.
         reason: String,
     },
 }
 
 impl<T> Attempt<T> {
-    /// The same with another outcome, if it has one.
+    /// Changes the outcome, if there is one.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Attempt<U> {
         match self {
             Self::Answered(outcome) => Attempt::Answered(change(outcome)),
@@ -60,7 +60,7 @@ impl<T> Attempt<T> {
         }
     }
 
-    /// The same with another reason, if it has one.
+    /// Changes the reason, if there is one.
     #[must_use]
     pub fn with_reason(mut self, change: impl FnOnce(String) -> String) -> Self {
         if let Self::Broke { reason, .. } | Self::Void { reason, .. } | Self::Hopeless { reason } =
@@ -72,9 +72,9 @@ impl<T> Attempt<T> {
     }
 }
 
-/// Makes attempts at one call, each in its turn, until one of them counts. If the run stops first, or
-/// the call is given up (the verifier's `retries` are used up, or it is turned away again and again
-/// while others are answered), the error is the call's reply.
+/// Makes attempts at one call, each in its turn, until one of them counts. The error is the reply of a call that
+/// did not get that far: the run stops, the `retries` of the job are used up, or the call is throttled again and
+/// again while others are answered.
 pub async fn attempts<T, F>(throttle: &Throttle, mut attempt: impl FnMut() -> F) -> Result<T, Reply>
 where
     F: Future<Output = Attempt<T>>,
@@ -82,9 +82,9 @@ where
     attempts_at(throttle, |_| attempt()).await
 }
 
-/// The same for a service with several addresses ([`super::Manifest::address_count`]): each attempt is
-/// told the number of the address that it goes to, counted from 0. After a void attempt the next one may
-/// go to another, since no work was begun; an attempt that counts ends the call.
+/// The same for a service with several addresses ([`super::Manifest::address_count`]). Each attempt gets the
+/// number of its address, counted from 0. After a void attempt the next one may go to another address, since no
+/// work was begun; an attempt that counts ends the call.
 pub async fn attempts_at<T, F>(
     throttle: &Throttle,
     mut attempt: impl FnMut(usize) -> F,
@@ -136,7 +136,7 @@ where
     }
 }
 
-/// A call that never began, and why.
+/// The reply of a call that never began.
 fn unmade(reason: String) -> Reply {
     Reply { text: reason, ..Reply::void(VoidFailure::NotConnected) }
 }

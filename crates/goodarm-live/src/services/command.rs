@@ -186,8 +186,8 @@ impl Remote for CommandService {
         })
     }
 
-    fn warning(&self) -> Option<ServiceWarning> {
-        self.workers.as_ref().and_then(WorkerPool::warning)
+    fn warnings(&self) -> Vec<ServiceWarning> {
+        self.workers.as_ref().and_then(WorkerPool::warning).into_iter().collect()
     }
 }
 

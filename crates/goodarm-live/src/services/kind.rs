@@ -1,4 +1,4 @@
-//! ServiceKinds of services: what a job file calls them, which keys they have, and how they are made.
+//! Kinds of services: their names and keys in a job file, and how they are built.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::KINDS;
 use crate::service::Service;
 
-/// Problems with keys: the name of each, whether it is wrong, and why.
+/// Problems with keys, each given as name, whether it is wrong, and message.
 pub(super) fn problems_of<const N: usize>(keys: [(&str, bool, &str); N]) -> Vec<KeyProblem> {
     let wrong = keys.into_iter().filter(|(_, is_wrong, _)| *is_wrong);
     wrong.map(|(key, _, message)| KeyProblem::new(key, message)).collect()
@@ -24,47 +24,47 @@ pub(super) fn problems_of<const N: usize>(keys: [(&str, bool, &str); N]) -> Vec<
 /// A kind of service.
 #[derive(Clone, Copy)]
 pub struct ServiceKind {
-    /// What a job file calls it.
+    /// Its name in a job file.
     pub name: &'static str,
-    /// Whether it can answer questions, too.
+    /// Whether it can also answer questions.
     pub makes_answers: bool,
     schema: fn(&mut SchemaGenerator) -> Schema,
     read: ReadKeys,
 }
 
-/// Reads the keys of one kind, with everything that is wrong with them put aside.
+/// Reads the keys of one kind, and collects the problems.
 type ReadKeys = fn(&JobTable<'_>, &mut Vec<KeyProblem>) -> Option<Box<dyn KindKeys>>;
 
 /// The keys that one kind of service has beyond those of every service.
 pub trait KindKeys {
-    /// The service that the keys describe or everything that is wrong with them.
-    /// A generator answers the questions of the context; the job finds the final answers in its replies.
+    /// The service that the keys describe, or all problems with them. A generator answers the questions of the
+    /// context; the job finds the final answers in its replies.
     fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>>;
 }
 
-/// What surrounds a service in its job.
+/// The part of a job that a service depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceContext<'a> {
-    /// Whether it is a generator: it answers the questions. If not, it is a verifier, which may solve them.
+    /// Whether it is a generator, which answers the questions. Otherwise it is a verifier, which may solve them.
     pub makes_answers: bool,
-    /// The keys that every service has.
+    /// The keys common to all services.
     pub keys: &'a ServiceKeys,
-    /// Until a call counts as failed.
+    /// The time after which a call counts as failed.
     pub timeout: Duration,
-    /// Where paths start from.
+    /// The folder that paths are relative to.
     pub folder: &'a Path,
-    /// What is to be verified; where answers are made during the run, with one in the place of each.
+    /// The candidates; placeholders for answers that are made during the run.
     pub candidates: &'a Candidates,
-    /// What is asked, if candidates are answers to questions.
+    /// The questions, if candidates are answers to questions.
     pub questions: Option<&'a Candidates>,
-    /// What random draws depend on.
+    /// The seed of random draws.
     pub seed: u64,
-    /// What the job's budget and prices count.
+    /// The unit of the job's budget and prices.
     pub unit: Unit,
 }
 
 impl ServiceContext<'_> {
-    /// Of a generator: whether its answers are votes, too, for which there is a threshold.
+    /// Whether the answers of a generator are also votes, which have a threshold.
     pub(crate) const fn has_votes(&self) -> bool {
         self.keys.threshold.is_some()
     }
@@ -79,7 +79,7 @@ impl ServiceKind {
         Self { name, makes_answers: false, schema: K::json_schema, read: read::<K> }
     }
 
-    /// The same, if its keys describe a generator as well.
+    /// A kind whose keys can also describe a generator.
     #[must_use]
     pub const fn making_answers(self) -> Self {
         Self { makes_answers: true, ..self }
@@ -95,7 +95,7 @@ impl ServiceKind {
         goodarm_record::job_file::key_names(&self.schema(&mut SchemaGenerator::default()))
     }
 
-    /// Its own keys, with everything that cannot be read put aside.
+    /// Reads its own keys, and collects the problems.
     pub(crate) fn read(
         &self,
         table: &JobTable<'_>,
@@ -118,7 +118,7 @@ impl fmt::Debug for ServiceKind {
     }
 }
 
-/// The kinds that a job file may name: ours, and those that a program adds.
+/// The kinds that a job file may name: the built-in ones, and those that a program adds.
 #[derive(Clone, Debug)]
 pub struct ServiceKinds(Vec<ServiceKind>);
 
@@ -129,7 +129,7 @@ impl Default for ServiceKinds {
 }
 
 impl ServiceKinds {
-    /// These and one more, which takes the place of an earlier one of its name.
+    /// Adds a kind. It replaces an earlier one with the same name.
     #[must_use]
     pub fn with(mut self, kind: ServiceKind) -> Self {
         self.0.retain(|earlier| earlier.name != kind.name);
@@ -137,12 +137,12 @@ impl ServiceKinds {
         self
     }
 
-    /// The kind of a name.
+    /// The kind with this name.
     pub fn get(&self, name: &str) -> Option<&ServiceKind> {
         self.0.iter().find(|kind| kind.name == name)
     }
 
-    /// All of them.
+    /// All kinds.
     pub fn iter(&self) -> impl Iterator<Item = &ServiceKind> {
         self.0.iter()
     }

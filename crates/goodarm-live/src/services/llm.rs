@@ -324,16 +324,14 @@ impl Remote for Llm {
         Some(self.most_input_tokens(system.map_or(0, |system| system.len()) + prompt.len()))
     }
 
-    fn warning(&self) -> Option<ServiceWarning> {
-        if let Some(warning) = self.chat.warning() {
-            return Some(warning);
-        }
+    fn warnings(&self) -> Vec<ServiceWarning> {
         let margin = match &self.task {
             Task::Weigh(logprobs) => logprobs.warning(),
             _ => None,
         };
-        let text = margin.or_else(|| self.repeats().map(|repeats| repeats.to_string()))?;
-        Some(ServiceWarning { weakens_promise: true, text })
+        let text = margin.or_else(|| self.repeats().map(|repeats| repeats.to_string()));
+        let doubt = text.map(|text| ServiceWarning { weakens_promise: true, text });
+        self.chat.usage_check.warning().into_iter().chain(doubt).collect()
     }
 }
 

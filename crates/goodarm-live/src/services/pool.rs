@@ -5,10 +5,11 @@ use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::Draws;
 use goodarm_record::recording::{RecordedAnswer, RecordedAnswers, name_of};
+use goodarm_record::reply::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recorded::{DrawOutcome, DrawSettings, RecordedDraw, RecordedService};
+use super::recorded::{DrawSettings, RecordedDraw, RecordedService};
 use super::{KindKeys, ServiceContext};
 use crate::service::{FinalAnswerRule, Service};
 
@@ -75,7 +76,7 @@ impl PoolKeys {
         let (draws, seed) = (self.draws.unwrap_or_default(), context.seed);
         let manner = DrawSettings { draws, seed, is_about_questions: true, own: Some(own) };
         let drawn = |answer: RecordedAnswer| RecordedDraw {
-            said: answer.text.map_or(DrawOutcome::Failed, DrawOutcome::Answer),
+            verdict: answer.text.map(|text| Verdict::answer(text, String::new())),
             cost: answer.cost,
         };
         let of = |id: &str| by_question.remove(id).into_iter().flatten().map(drawn).collect();

@@ -13,18 +13,11 @@ use goodarm_record::reply::{MeanOver, Reply, Usage, Verdict};
 use crate::pricing::{Meter, Pricing};
 use crate::service::{CallContext, DefaultPrice, Dispatch, DrawSource, Local, Manifest, Service};
 
-/// What a recorded call brought.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum DrawOutcome {
-    Score(f64),
-    Answer(String),
-    Failed,
-}
-
 /// One recorded call.
 #[derive(Clone, Debug)]
 pub(super) struct RecordedDraw {
-    pub(super) said: DrawOutcome,
+    /// `None` if it failed.
+    pub(super) verdict: Option<Verdict>,
     pub(super) cost: Cost,
 }
 
@@ -92,10 +85,10 @@ impl RecordedService {
     }
 
     fn scores(&self) -> Scores {
-        let is_binary = |call: &RecordedDraw| match call.said {
-            DrawOutcome::Score(score) => [0.0, 1.0].contains(&score),
-            DrawOutcome::Answer(_) => false,
-            DrawOutcome::Failed => true,
+        let is_binary = |call: &RecordedDraw| match call.verdict {
+            Some(Verdict::Score(score)) => [0.0, 1.0].contains(&score),
+            Some(_) => false,
+            None => true,
         };
         if self.calls.iter().all(is_binary) { Scores::Binary } else { Scores::UNIT }
     }
@@ -119,23 +112,18 @@ impl Local for RecordedService {
             Draws::WithReplacement => draw(self.manner.seed, arm, attribute, order) % size,
             Draws::InOrder => order,
         };
-        let Some(RecordedDraw { said, cost }) =
-            usize::try_from(index).ok().and_then(|index| calls.get(index))
-        else {
+        let Some(call) = usize::try_from(index).ok().and_then(|index| calls.get(index)) else {
             let used = format!("all {size} recorded {} are used", self.what());
             return Dispatch::Now(Reply::exhausted(used));
         };
-        let reply = match said {
-            DrawOutcome::Score(score) => Reply::score(*score),
-            DrawOutcome::Failed => Reply::failed(CountedFailure::Unreadable, "recorded as failed"),
-            DrawOutcome::Answer(text) => Reply {
-                verdict: Verdict::answer(text.clone(), String::new()),
-                usage: Usage::default(),
-                text: text.clone(),
-            },
+        let failed = || Verdict::Failed(CountedFailure::Unreadable, "recorded as failed".into());
+        let verdict = call.verdict.clone().unwrap_or_else(failed);
+        let text = match &verdict {
+            Verdict::Answer(answer) => answer.text.clone(),
+            _ => String::new(),
         };
-        let usage = Usage { cost: Some(*cost), ..Usage::default() };
-        Dispatch::Now(Reply { usage, ..reply })
+        let usage = Usage { cost: Some(call.cost), ..Usage::default() };
+        Dispatch::Now(Reply { verdict, usage, text })
     }
 }
 

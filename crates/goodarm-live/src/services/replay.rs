@@ -3,10 +3,11 @@
 use goodarm_data::problem::KeyProblem;
 use goodarm_files::Draws;
 use goodarm_record::recording::{RecordedOutcome, Recording, name_of};
+use goodarm_record::reply::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recorded::{DrawOutcome, DrawSettings, RecordedDraw, RecordedService};
+use super::recorded::{DrawSettings, RecordedDraw, RecordedService};
 use super::{KindKeys, ServiceContext};
 use crate::service::Service;
 
@@ -40,7 +41,7 @@ impl KindKeys for ReplayKeys {
             return Err(wrong(reason));
         }
         let drawn = |outcome: &RecordedOutcome| RecordedDraw {
-            said: outcome.score.map_or(DrawOutcome::Failed, DrawOutcome::Score),
+            verdict: outcome.score.map(Verdict::Score),
             cost: outcome.cost,
         };
         let of = |id: &str| recording.of(id).into_iter().flatten().map(drawn).collect();

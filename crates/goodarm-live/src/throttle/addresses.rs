@@ -1,5 +1,5 @@
-//! To which of a verifier's addresses the next request goes: to the one that answers and has the fewest
-//! in flight. Each backs off on its own, so that one that is busy or down leaves the others alone.
+//! Chooses the address of the next request: one that answers and has the fewest requests in flight. Each
+//! address backs off on its own, so one that is busy or down does not stop the others.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use tokio::time::Instant;
 use super::Obstacle;
 use super::backoff::{Backoff, Outage, OutageKind};
 
-/// All addresses of a verifier; one that has none counts as one.
+/// All addresses of a service; at least one.
 #[derive(Debug)]
 pub(super) struct Addresses {
     list: Vec<Address>,
-    /// Who goes first among those with as many requests.
+    /// The first choice among addresses with equally many requests in flight.
     next: usize,
-    /// Requests of the verifier that may be in flight at once.
+    /// The most requests of the service in flight at once.
     concurrency: usize,
 }
 
 #[derive(Clone, Debug)]
 struct Address {
     out: usize,
-    /// How many may be in flight: halved by 429, grown by answers.
+    /// The most requests in flight: halved by 429, increased by answers.
     allowed: usize,
     answers_since_change: usize,
     breaks_in_a_row: u32,
@@ -42,7 +42,7 @@ impl Addresses {
         Self { list: vec![address; count.max(1)], next: 0, concurrency }
     }
 
-    /// Where a request may be sent now.
+    /// The address for a request now.
     pub(super) fn choose(&self, now: Instant, patience: Duration) -> Result<usize, Obstacle> {
         let mut chosen: Option<usize> = None;
         let mut soonest: Option<Instant> = None;
@@ -69,7 +69,7 @@ impl Addresses {
         self.list[index].out -= 1;
     }
 
-    /// An answer came; says whether a outage is over, and whether there is room for one more.
+    /// The address answered.
     pub(super) fn answered(&mut self, index: usize) -> AddressUpdate {
         let concurrency = self.concurrency;
         let address = &mut self.list[index];
@@ -84,8 +84,8 @@ impl Addresses {
         AddressUpdate { is_over, has_grown }
     }
 
-    /// No work was begun; `retry_after` is the pause that was asked for. Answers to requests that were in
-    /// flight together are one sign, not many: says whether this is a new one.
+    /// No work was begun; `retry_after` is the pause that the server asked for. Replies to requests that were in
+    /// flight together are one sign, not many. Returns whether this is a new one.
     pub(super) fn refused(
         &mut self,
         index: usize,
@@ -100,7 +100,7 @@ impl Addresses {
         }
         let kind = match failure {
             VoidFailure::RateLimited => {
-                // More than its share, or than it has, says nothing about what it takes.
+                // A limit above its share, or above its requests in flight, was never tested.
                 let most = address.allowed.min(share.max(address.out));
                 address.allowed = (most / 2).max(1);
                 address.answers_since_change = 0;
@@ -112,7 +112,7 @@ impl Addresses {
         true
     }
 
-    /// A call was made and broke: after several in a row the address is left alone.
+    /// A call was made and broke. Several in a row close the address.
     pub(super) fn broke(&mut self, index: usize, reason: &str) {
         let address = &mut self.list[index];
         address.breaks_in_a_row += 1;
@@ -121,19 +121,19 @@ impl Addresses {
         }
     }
 
-    /// Gives all of them another chance.
+    /// Ends all outages.
     pub(super) fn reopen(&mut self) {
         self.list.iter_mut().for_each(|address| address.backoff = Backoff::OPEN);
     }
 
-    /// Since when none of them has answered; none if one is well.
+    /// Since when all addresses have an outage; `None` if one answers.
     pub(super) fn silent_since(&self) -> Option<Instant> {
         let outages = self.outages();
         let all = (outages.len() == self.list.len()).then_some(outages)?;
         all.iter().map(|outage| outage.since).max()
     }
 
-    /// What went wrong last with each of them.
+    /// The reasons of all outages.
     pub(super) fn reasons(&self) -> String {
         reasons(&self.outages())
     }
@@ -142,7 +142,7 @@ impl Addresses {
         self.list.iter().filter_map(|address| address.backoff.outage()).collect()
     }
 
-    /// How the verifier is doing: it is down only if all of its addresses are.
+    /// The condition of the service, which is down only if all of its addresses are.
     pub(super) fn condition(&self, now: Instant, patience: Duration) -> Condition {
         let outages = self.outages();
         let Some(last) = outages.iter().map(|outage| outage.since).max() else {
@@ -167,7 +167,9 @@ impl Addresses {
 
 /// What an answer has changed.
 pub(super) struct AddressUpdate {
+    /// An outage is over.
     pub(super) is_over: bool,
+    /// One more request may be in flight.
     pub(super) has_grown: bool,
 }
 
@@ -178,20 +180,20 @@ impl Address {
         }
         let allowed = match self.backoff.outage() {
             None => self.allowed,
-            // Each try counts as the lowest score. Alone, it would have ended the run.
+            // Each attempt counts as the lowest score. As the only address, it would have ended the run.
             Some(Outage { kind: OutageKind::Broken, since, .. })
                 if now.duration_since(*since) > patience =>
             {
                 0
             }
-            // While nothing is answered, one request at a time finds out.
+            // While no request is answered, one at a time tests whether that is over.
             Some(_) => 1,
         };
         (self.out >= allowed).then_some(Obstacle::Others)
     }
 }
 
-/// What went wrong, each thing once.
+/// Each reason once.
 fn reasons(outages: &[&Outage]) -> String {
     let mut all: Vec<&str> = Vec::new();
     for outage in outages {
@@ -202,5 +204,5 @@ fn reasons(outages: &[&Outage]) -> String {
     all.join("; ")
 }
 
-/// So many failures in a row close an address.
+/// Failures in a row that close an address.
 pub(super) const BREAKS_MAX: u32 = 5;

@@ -1,19 +1,20 @@
-//! How long to leave alone whoever is in outage: longer each time, and as long as it asks for.
+//! How long to pause a service, or one of its addresses, after a failure: longer each time, and at least as long
+//! as it asks for.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The pause of a verifier, or of one of its addresses.
+/// The pause of a service, or of one of its addresses.
 #[derive(Clone, Debug)]
 pub(super) struct Backoff {
     closed_until: Option<Instant>,
-    /// The next pause is at least so long.
+    /// The shortest next pause.
     wait: Duration,
     outage: Option<Outage>,
 }
 
-/// Nothing has been answered since, or nothing has been scored.
+/// A time without answers, or without scores.
 #[derive(Clone, Debug)]
 pub(super) struct Outage {
     pub(super) since: Instant,
@@ -35,7 +36,7 @@ pub(super) enum OutageKind {
     Hopeless,
     /// For good: it never gave a score.
     NeverScored,
-    /// For good: nobody knows what its words belong to.
+    /// For good: it is unknown which request its output belongs to.
     Mistrusted,
 }
 
@@ -65,7 +66,7 @@ impl Backoff {
         }
         let now = Instant::now();
         let since = self.outage.as_ref().map_or(now, |outage| outage.since);
-        // Someone may be starting it just now.
+        // It may be starting just now.
         let is_young = matches!(kind, OutageKind::Down | OutageKind::Broken)
             && now.duration_since(since) < YOUNG;
         let wait = if is_young { self.wait.min(WAIT_YOUNG_MAX) } else { self.wait };
@@ -76,7 +77,7 @@ impl Backoff {
         self.outage = Some(Outage { since, kind, reason });
     }
 
-    /// Ends the outage if it is of such a kind; says whether it was.
+    /// Ends an outage of such a kind. Returns whether there was one.
     pub(super) fn end(&mut self, is_over: impl FnOnce(OutageKind) -> bool) -> bool {
         let ends = self.outage.as_ref().is_some_and(|outage| is_over(outage.kind));
         if ends {
@@ -88,8 +89,8 @@ impl Backoff {
 
 const WAIT_MIN: Duration = Duration::from_millis(250);
 const WAIT_MAX: Duration = Duration::from_secs(30);
-/// While a verifier has not been down for long, it is tried so often.
+/// The longest pause of a service that has not been down for long.
 const WAIT_YOUNG_MAX: Duration = Duration::from_secs(2);
 const YOUNG: Duration = Duration::from_secs(60);
-/// No server is believed that asks for a longer pause.
+/// The longest pause that a server may ask for.
 pub(super) const PAUSE_MAX: Duration = Duration::from_secs(600);

@@ -1,7 +1,7 @@
-//! Whether every call is turned away, or one: a server may say "too many requests", or that a key is
-//! wrong, because of what is in a request. While nothing at all is answered, that is the server's
-//! outage. A call that is turned away again and again while others are answered is given up, and
-//! counts: it may be for its answer.
+//! Tells a server that throttles all calls from one that throttles the calls on one answer. A server may reply
+//! "too many requests", or that a key is wrong, because of the content of a request. While no call at all is
+//! answered, the server has an outage. A call that is throttled again and again while others are answered is
+//! given up and counts: the reason may be its answer.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use goodarm_core::ArmId;
 
 use super::{State, Throttle, ThrottleClosed, Turn};
 
-/// What became of requests, which are numbered in the order in which they are sent.
+/// Results of requests, which are numbered in the order of sending.
 #[derive(Debug, Default)]
 pub(super) struct ThrottledStats {
     pub(super) sent_count: u64,
-    /// The last request that was answered.
+    /// The number of the last request that was answered.
     answered: u64,
-    /// The last one by which a call got through that had been turned away before: the server was busy.
+    /// The number of the last answered request of a call that had been throttled before: the server was busy.
     got_through: u64,
-    /// Answers of which calls were given up so, and how many since one got through.
+    /// Answers with calls that were given up, and how many since one was answered.
     refused_answers: BTreeMap<ArmId, u32>,
-    /// Of answers whose calls were given up after a number of attempts: what speaks against them so far.
+    /// Strikes of answers with calls that `retries` ended.
     strikes: BTreeMap<ArmId, u32>,
-    /// Calls that were turned away and go on trying.
+    /// Calls in flight that were throttled.
     pub(super) throttled_count: usize,
-    /// Those of them that others got through beside.
+    /// Throttled calls in flight that had others answered meanwhile.
     singled_out_count: usize,
 }
 
@@ -33,53 +33,52 @@ impl ThrottledStats {
     }
 }
 
-/// What becomes of a call that was turned away too often.
+/// What ends when a call was throttled too often.
 #[derive(Debug)]
 pub(crate) enum GiveUp {
-    /// It counts.
+    /// The call: it counts.
     Call(String),
-    /// It is not the first one on its answer, which takes no more: calls that cost nothing would go on
-    /// for ever.
+    /// All calls on its answer: more of them would cost nothing and never end.
     Answer(String),
 }
 
-/// How often one call was turned away.
+/// Counts how often one call was throttled.
 #[derive(Debug)]
 pub(crate) struct AttemptTracker<'a> {
     throttle: &'a Throttle,
     count: u32,
     strikes: u32,
-    /// Whether others were answered between two times that it was turned away.
+    /// Whether others were answered between two of its attempts.
     is_singled_out: bool,
-    /// How many requests had been sent when it was turned away last.
+    /// How many requests had been sent when it was last throttled.
     sent_before: u64,
 }
 
 impl Throttle {
-    /// The throttle of a call on this answer: one whose calls alone are turned away is remembered.
+    /// The throttle for a call on this answer.
     #[must_use]
     pub fn on_answer(&self, answer: ArmId) -> Self {
         Self { answer: Some(answer), ..self.clone() }
     }
 
-    /// Remembers that so many calls on this answer alone were turned away.
+    /// Restores how many calls on this answer were given up.
     pub(crate) fn restore_throttled(&self, answer: ArmId, count: u32) {
         self.state().stats.refused_answers.insert(answer, count);
     }
 
-    /// Whether calls on this answer alone were turned away before: being turned away again then says
-    /// nothing about the verifier.
+    /// Whether calls on this answer were given up before. If so, another throttled one is not a sign of an
+    /// outage.
     pub(crate) fn is_refused(&self) -> bool {
         let state = self.state();
         self.answer.is_some_and(|answer| state.stats.refused_answers.contains_key(&answer))
     }
 
-    /// Calls that were turned away and go on trying: they keep no others from being made.
+    /// Calls in flight that were throttled. They do not hold back others.
     pub(crate) fn throttled_count(&self) -> usize {
         self.state().stats.throttled_count
     }
 
-    /// No refusal yet of a call that begins.
+    /// Begins to count the throttled attempts of one call.
     pub(crate) const fn track_attempts(&self) -> AttemptTracker<'_> {
         AttemptTracker {
             throttle: self,
@@ -97,7 +96,7 @@ impl<'a> AttemptTracker<'a> {
         if self.count == 0 { self.throttle.turn().await } else { self.throttle.retry_turn().await }
     }
 
-    /// The call was turned away once more; says why it is given up, if it is.
+    /// The call was throttled once more. Returns why it is given up, if it is.
     pub(crate) fn throttled_again(&mut self) -> Option<GiveUp> {
         let mut guard = self.throttle.state();
         let state = &mut *guard;
@@ -106,19 +105,19 @@ impl<'a> AttemptTracker<'a> {
         let refused = &mut state.stats.refused_answers;
         if let Some(given_up) = answer.and_then(|answer| refused.get_mut(&answer)) {
             *given_up += 1;
-            let reason = "turned away like earlier calls on this answer".into();
+            let reason = "throttled like earlier calls on this answer".into();
             let is_enough = *given_up >= CALLS_GIVEN_UP_MAX;
             return Some(if is_enough { GiveUp::Answer(reason) } else { GiveUp::Call(reason) });
         }
         let others = "times while other calls were answered";
         let reason = match self.throttle.limits.retries {
             Some(retries) if count > retries => format!("given up after {count} attempts"),
-            None if self.strikes >= STRIKES_MAX => format!("turned away {count} {others}"),
+            None if self.strikes >= STRIKES_MAX => format!("throttled {count} {others}"),
             None if self.is_left_alone(state) => {
                 self.strikes = STRIKES_MAX;
-                // It is not the verifier that is in outage.
+                // The service has no outage.
                 state.addresses.reopen();
-                format!("turned away {count} {others}, and nothing else is left to do")
+                format!("throttled {count} {others}, and nothing else is left to do")
             }
             _ => return None,
         };
@@ -132,7 +131,7 @@ impl<'a> AttemptTracker<'a> {
         Some(GiveUp::Call(reason))
     }
 
-    /// Takes down that it was turned away.
+    /// Counts that it was throttled.
     fn note(&mut self, stats: &mut ThrottledStats) {
         self.count += 1;
         if self.count == 1 {
@@ -148,9 +147,9 @@ impl<'a> AttemptTracker<'a> {
         self.sent_before = stats.sent_count;
     }
 
-    /// Whether all calls that there are were turned away while others got through, and nobody has been
-    /// answered since for half of the patience. While there is other work, one of its calls is sent to find out:
-    /// if the verifier were down, that one would be among these, and nobody would have got through beside it.
+    /// Whether all calls in flight were throttled while others were answered, and no call has been answered since
+    /// for half of the patience. While there is other work, one of its calls is sent as a test. If the service were
+    /// down, that call would be one of these, and no other would have been answered beside it.
     fn is_left_alone(&self, state: &State) -> bool {
         let ThrottledStats { throttled_count, singled_out_count, .. } = state.stats;
         let is_alone =
@@ -161,7 +160,7 @@ impl<'a> AttemptTracker<'a> {
         self.is_singled_out && is_alone && is_long
     }
 
-    /// The call is answered by this turn's request.
+    /// The request of this turn was answered.
     pub(crate) fn got_through(&self, turn: &Turn<'_>) {
         let mut state = self.throttle.state();
         if self.count > 0 {
@@ -184,11 +183,11 @@ impl Drop for AttemptTracker<'_> {
     }
 }
 
-/// Being turned away so often ends a call: after the first time five more, others being answered in
-/// between and none of those getting through that were turned away, too.
+/// Strikes that end a call: it was throttled once and then five times more, each time with others answered in
+/// between, of which none had been throttled before.
 const STRIKES_MAX: u32 = 20;
 const STRIKE: u32 = 4;
-/// After so many calls on one answer that were given up, none getting through, no more are made.
+/// Calls on one answer in a row that are given up before no more are made.
 const CALLS_GIVEN_UP_MAX: u32 = 3;
-/// A busy server turns away whom it will; that one call is hit twenty times is still no chance.
+/// A busy server throttles calls at random. That one call is hit twenty times is still unlikely.
 const STRIKE_IF_BUSY: u32 = 1;

@@ -22,7 +22,7 @@ mod pilot;
 mod questions;
 mod rubrics;
 mod strays;
-mod turned_away;
+mod throttled;
 mod unreached;
 mod verifiers;
 mod votes;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use goodarm_core::CountedFailure;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{Reply, ServiceWarning, Usage};
+use goodarm_record::reply::{Reply, Usage};
 use serde_json::{Map, Value};
 
 use super::LlmKeys;
@@ -28,7 +28,7 @@ pub(super) struct Chat {
     head: String,
     /// The most tokens of a reply, if the requests say.
     pub(super) max_tokens: Option<u32>,
-    usage_check: UsageCheck,
+    pub(super) usage_check: UsageCheck,
 }
 
 /// A text from a model.
@@ -73,11 +73,6 @@ impl Chat {
             }
             _ => Err(problems),
         }
-    }
-
-    /// What is to be said of the server, each thing once.
-    pub(super) fn warning(&self) -> Option<ServiceWarning> {
-        self.usage_check.warning()
     }
 
     /// The addresses, each with the model, for people.

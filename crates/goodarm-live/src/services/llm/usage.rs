@@ -1,10 +1,11 @@
 //! Whether the tokens that a reply counts can be true. What cannot is unknown, so that the call is paid
 //! at its ceiling: a server that says 0 must not get calls without end.
 
+use std::sync::OnceLock;
+
 use goodarm_record::reply::{ServiceWarning, Usage};
 
 use super::CHAT_OVERHEAD_TOKENS;
-use crate::services::once_warning::OnceWarning;
 
 /// What one exchange can have taken.
 pub(super) struct ExchangeTexts<'a> {
@@ -17,7 +18,7 @@ pub(super) struct ExchangeTexts<'a> {
 
 /// What is to be said of counts that cannot be true.
 #[derive(Debug, Default)]
-pub(super) struct UsageCheck(OnceWarning);
+pub(super) struct UsageCheck(OnceLock<ServiceWarning>);
 
 impl UsageCheck {
     /// The same without the counts that cannot be true.
@@ -41,7 +42,7 @@ impl UsageCheck {
         if (least..=most).contains(&count) {
             return Some(count);
         }
-        self.0.note(|| {
+        self.0.get_or_init(|| {
             let bound = if count < least {
                 format!("at least {least}")
             } else {
@@ -55,9 +56,9 @@ impl UsageCheck {
         None
     }
 
-    /// What is to be said of it, once.
+    /// A warning about the first such count.
     pub(super) fn warning(&self) -> Option<ServiceWarning> {
-        self.0.take()
+        self.0.get().cloned()
     }
 }
 
@@ -90,7 +91,6 @@ mod tests {
         let usage = usage_check.believable(usage, &exchanged);
         let found = (usage.input_tokens.is_some(), usage.output_tokens.is_some());
         assert_eq!(usage_check.warning().is_some(), found != (true, true));
-        assert_eq!(usage_check.warning(), None, "once");
         found
     }
 

@@ -112,7 +112,7 @@ fn assert_mistrusted(verifier: &CommandService, line: &Throttle, reply: &Reply) 
         panic!("{:?}", line.condition())
     };
     assert!(reason.contains("Let it repeat the request's \"call\""), "{reason}");
-    let warning = verifier.warning().expect("it is said");
+    let warning = verifier.warnings().pop().expect("it is said");
     assert!(warning.weakens_promise && warning.text.contains("nobody asked for"), "{warning:?}");
 }
 
@@ -156,7 +156,11 @@ async fn whatever_a_worker_that_repeats_call_writes_besides_is_passed_over() {
             assert_score(&reply, 0.5);
             assert_eq!(reply.usage.cost, first.usage.cost, "the same process");
         }
-        assert_eq!((line.condition(), verifier.warning()), (Condition::Open, None), "{shell}");
+        assert_eq!(
+            (line.condition(), verifier.warnings()),
+            (Condition::Open, Vec::new()),
+            "{shell}"
+        );
     }
 }
 
@@ -178,14 +182,14 @@ async fn lines_between_the_answers_of_a_worker_that_repeats_call_are_passed_over
     let (verifier, line) = (worker(shell, json!({})), line(None));
     let first = verifier.call(&question(), &line).await;
     assert_score(&first, 0.5);
-    assert_eq!(verifier.warning(), None);
+    assert_eq!(verifier.warnings(), []);
     for pause in [0, 300, 0] {
         tokio::time::sleep(Duration::from_millis(pause)).await;
         let next = verifier.call(&question(), &line).await;
         assert_score(&next, 0.5);
         assert_eq!(next.usage.cost, first.usage.cost, "the same process");
     }
-    assert_eq!(verifier.warning(), None);
+    assert_eq!(verifier.warnings(), []);
 }
 
 #[tokio::test]
@@ -195,7 +199,7 @@ async fn a_worker_that_speaks_between_calls_is_not_believed_any_more() {
     let keys = json!({"shell": shell, "worker": true});
     let (verifier, line) = (super::command::command(keys, folder.path()), line(None));
     assert_score(&verifier.call(&question(), &line).await, 0.5);
-    assert_eq!(verifier.warning(), None);
+    assert_eq!(verifier.warnings(), []);
     std::fs::write(folder.path().join("go"), "").expect("a file");
     while !folder.path().join("said").exists() {
         tokio::time::sleep(Duration::from_millis(1)).await;

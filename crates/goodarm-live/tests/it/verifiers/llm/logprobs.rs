@@ -50,7 +50,7 @@ async fn one_call_tells_the_probability_of_a_first_yes() {
     assert_eq!((&sent["logprobs"], &sent["top_logprobs"]), (&json!(true), &json!(20)));
     assert_eq!((&sent["max_tokens"], &sent["temperature"]), (&json!(1), &json!(1.0)));
     let candidates = Candidates::from_lines([question().json.as_str()], "id").expect("one");
-    assert_eq!(judge.warning(), None);
+    assert_eq!(judge.warnings(), []);
     let extent = most(judge, &candidates);
     assert_eq!((extent.input_tokens, extent.output_tokens), (Some(2 * (22 + 256)), Some(2)));
 }
@@ -62,7 +62,7 @@ async fn a_server_that_is_noisier_than_the_margin_fails_the_call_and_is_named() 
     let judge = llm(keys(&server.url("/v1"), json!({})));
     let reply = judge.call(&question(), &line(None)).await;
     assert_failed(&reply, CountedFailure::Unreadable, "0.7000 and 0.8000");
-    let warning = judge.warning().expect("a warning");
+    let warning = judge.warnings().pop().expect("a warning");
     assert!(warning.text.contains("declare a larger one"), "{warning:?}");
 }
 
