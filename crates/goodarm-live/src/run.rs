@@ -23,12 +23,13 @@ use std::sync::Arc;
 
 use goodarm_core::{ArmId, Session, Target};
 use goodarm_record::account::Account;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::finish::{self, Recovery};
 use goodarm_record::folder::Folder;
 use goodarm_record::journal::FolderLock;
 use goodarm_record::notice::Progress;
 use goodarm_record::outputs::{OutputError, RunState};
+use goodarm_record::run_error::RunError;
 use goodarm_record::view::Overview;
 use tokio::runtime::Runtime;
 

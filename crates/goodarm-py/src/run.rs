@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use goodarm_files::visible;
 use goodarm_live::run::Run;
 use goodarm_record::control::Control;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
 use goodarm_record::notice::{Notice, Observer, Progress};
-use goodarm_record::view::EndingFacts;
+use goodarm_record::run_error::RunError;
 use goodarm_report::{PageOutcome, finish_run, report_recovery, why_stopped};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -33,7 +33,7 @@ type Shared = Awaited<State>;
 struct State {
     progress: Option<Progress>,
     notices: Vec<(&'static str, String)>,
-    ended: Option<Result<(EndingFacts, String), PyErr>>,
+    ended: Option<Result<(Ending, String), PyErr>>,
 }
 
 #[pymethods]
@@ -134,7 +134,7 @@ impl LiveRun {
         match &self.shared.state().ended {
             None => Ok(None),
             Some(Ok((facts, text))) => {
-                let left = matches!(facts, EndingFacts::Stopped { at_once: true });
+                let left = matches!(facts, Ending::Stopped { at_once: true });
                 Ok(Some((facts.name(), left, text.clone())))
             }
             Some(Err(error)) => Err(error.clone_ref(py)),
@@ -163,11 +163,7 @@ impl Drop for EndGuard {
     }
 }
 
-fn driven(
-    mut run: Run,
-    control: &Control,
-    shared: &Arc<Shared>,
-) -> PyResult<(EndingFacts, String)> {
+fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> PyResult<(Ending, String)> {
     let mut listener = Listener(Arc::clone(shared));
     let ending = run.drive(control, &mut listener).map_err(failed)?;
     let folder = Folder::new(&run.job().settings.output);
@@ -176,14 +172,14 @@ fn driven(
     if let PageOutcome::Failed(error) = finished.page {
         shared.state().notices.push(("warning", format!("no report: {error}")));
     }
-    let text = match ending {
+    let text = match &ending {
         Ending::VerifierDown { .. } | Ending::Mistrusted { .. } | Ending::NeverScored(_) => {
             why_stopped(&ending).unwrap_or_default() + advice_after(&ending)
         }
         _ => ending.to_string(),
     };
     // The text of an exception goes to a terminal.
-    Ok((EndingFacts::from(&ending), visible(&text).into_owned()))
+    Ok((ending, visible(&text).into_owned()))
 }
 
 /// What to write in Python after a run that stopped.

@@ -19,7 +19,7 @@ SOURCES = {
     "AddArmsError": "goodarm-core/src/books/lending.rs",
     "ReplayError": "goodarm-core/src/session.rs",
     "CandidatesError": "goodarm-data/src/candidates/error.rs",
-    "RunError": "goodarm-record/src/ending.rs",
+    "RunError": "goodarm-record/src/run_error.rs",
     "HistoryError": "goodarm-record/src/history.rs",
     "OutputError": "goodarm-record/src/outputs.rs",
     "LabelError": "goodarm-record/src/labels.rs",

@@ -1,181 +1,191 @@
-//! How a run ends, or why it cannot begin or go on.
+//! How a run ended, for programs by a name and its facts, and for people by a sentence.
 
-use std::path::{Path, PathBuf};
-use std::{fmt, io};
+use std::fmt;
 
-use goodarm_core::{AskError, StopReason};
+use goodarm_core::StopReason;
+use goodarm_files::words::counted;
+use serde::{Deserialize, Serialize};
 
-use crate::folder::{Folder, OlderJournal};
-use crate::history::HistoryError;
-use crate::journal::LockError;
-use crate::labels::LabelError;
-use crate::outputs::OutputError;
-use crate::sealed_lines::SealedError;
-use crate::terms::TermsError;
-use crate::view::{DoneReason, EarlyReason, EndingFacts, EndingView};
+/// How a run ended, as `summary.json` has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndingView {
+    /// Name and facts.
+    #[serde(flatten)]
+    pub facts: Ending,
+    /// The same for people. It follows from the facts, so compare those.
+    pub sentence: String,
+}
 
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How a run ended. Files have its name and its facts, but neither reasons nor replies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case")]
 pub enum Ending {
-    /// There is nothing more to do.
-    Done(StopReason),
-    /// Others have made as many calls as the job allows; to be resumed with a larger `calls_max`.
-    CallsSpent {
-        /// How many that is.
+    /// As many calls were made as the job allows; can be resumed with a larger `calls_max`.
+    CallsUsedUp {
+        /// The limit.
         calls_max: u64,
     },
-    /// Someone asked to stop; no call is in flight, but for those that wait for people.
-    Interrupted,
-    /// Nothing is left to do until people have answered; to be resumed then.
+    /// Someone asked to stop; only calls to people are in flight.
+    Stopped {
+        /// Whether calls in flight were not waited for: they count as lost, except those to people.
+        at_once: bool,
+    },
+    /// Nothing is left to do until people have answered; can be resumed then.
     WaitsForPeople {
-        /// So many answers and questions.
+        /// The number of calls that wait.
         count: usize,
     },
-    /// Someone asked to leave at once; calls in flight count as lost, but for those of people.
-    Left,
-    /// A verifier was down for longer than the job's patience, or cannot be started any more.
+    /// A verifier was down for longer than the job's patience, or cannot be started.
     VerifierDown {
         /// Which.
         verifier: String,
-        /// What went wrong last.
+        /// The last error.
+        #[serde(skip)]
         reason: String,
     },
-    /// A verifier failed again and again and has never given a score: it says nothing about answers,
-    /// and the job is to be mended.
+    /// A verifier failed again and again and never gave a score: that is not evidence about answers. Fix the job.
+    #[serde(rename = "never-worked")]
     NeverScored(Box<NeverScored>),
-    /// A verifier said something that it was not asked, so that nobody knows what its scores belong to:
-    /// it is to be mended, and the run begun again.
+    /// A verifier gave output that was not asked for, so its scores cannot be trusted. Fix it, and begin a new run.
     Mistrusted {
         /// Which.
         verifier: String,
         /// What it did.
+        #[serde(skip)]
         reason: String,
     },
+    /// There is nothing more to do.
+    #[serde(untagged, with = "done")]
+    Done(StopReason),
 }
 
 /// The first failure of a verifier that never gave a score, in full.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeverScored {
     /// Which verifier, or which generator.
     pub verifier: String,
     /// What it never gave: a score, or an answer.
-    pub lacks: &'static str,
-    /// The candidate's name, or the question's.
+    pub lacks: String,
+    /// The id of the candidate or of the question.
+    #[serde(skip)]
     pub id: String,
     /// What was asked.
+    #[serde(skip)]
     pub request: String,
-    /// What went wrong.
+    /// Why it failed.
+    #[serde(skip)]
     pub reason: String,
-    /// What was answered, if anything was.
+    /// The reply, if there was one.
+    #[serde(skip)]
     pub reply: String,
 }
 
-/// Why a run cannot begin or go on. Nothing is lost: what is in the journal stays.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The folder holds a run.
-    #[error("{} holds a run already", .0.display())]
-    AlreadyBegun(PathBuf),
-    /// The folder is a file.
-    #[error("{} is a file, and the output must be a folder, which is made if it is not there (output = \"run\")", .0.display())]
-    OutputIsFile(PathBuf),
-    /// A file of a run whose journal is gone, or of something else.
-    #[error("{} is in the way, and the journal it belongs to is gone: choose another output, or move it away", .0.display())]
-    InTheWay(PathBuf),
-    /// The folder holds no run.
-    #[error("{} holds no run to resume", .0.display())]
-    NothingToResume(PathBuf),
-    /// Another process is at it.
-    #[error(transparent)]
-    Locked(#[from] LockError),
-    /// A file or folder.
-    #[error("{}: {error}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// What happened.
-        error: io::Error,
-    },
-    /// The journal cannot be read.
-    #[error("{}: {error}", path.display())]
-    Journal {
-        /// Which.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: HistoryError,
-    },
-    /// The journal cannot be written.
-    #[error(
-        "the journal cannot be written ({0}), so no more calls are made; calls in flight count as lost: put that right (a full disk: make room)"
-    )]
-    NotDurable(io::Error),
-    /// What people have said cannot be read.
-    #[error(transparent)]
-    Replies(#[from] SealedError),
-    /// The labels of the run's answers are damaged, or some are gone.
-    #[error(transparent)]
-    Labels(Box<LabelError>),
-    /// The terms of the run in its journal.
-    #[error(transparent)]
-    Charter(#[from] TermsError),
-    /// The candidates cannot be kept in the run's folder.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-    /// The journal is older than what was made from it.
-    #[error(transparent)]
-    OlderJournal(#[from] OlderJournal),
-    /// The job is not what it was.
-    #[error("the job has changed since the run began (what may change: the budget, upwards; calls_max; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}", .0.join("\n"))]
-    Changed(Vec<String>),
-    /// The record and the session disagree.
-    #[error("the journal cannot be replayed: {0}")]
-    Diverged(String),
-    /// The policy named a call that may not be made.
-    #[error(transparent)]
-    Policy(#[from] AskError),
-}
+/// The reasons of the core as files have them: a name, and a reason if the name has several.
+mod done {
+    use goodarm_core::StopReason;
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-impl RunError {
-    /// A file or folder, and what happened.
-    pub fn file(path: &Path, error: io::Error) -> Self {
-        Self::File { path: path.to_owned(), error }
+    type Name = (StopReason, &'static str, Option<&'static str>);
+
+    const NAMES: [Name; 6] = [
+        (StopReason::BudgetSpent, "budget-used-up", None),
+        (StopReason::AllCertified, "done", Some("all-certified")),
+        (StopReason::AllDecided, "done", Some("all-decided")),
+        (StopReason::AllCallsMade, "done", Some("all-calls-made")),
+        (StopReason::NothingWorthwhile, "finished-early", Some("nothing-worthwhile")),
+        (StopReason::Hopeless, "finished-early", Some("hopeless")),
+    ];
+
+    pub(super) fn named(done: StopReason) -> Name {
+        *NAMES.iter().find(|it| it.0 == done).expect("every reason has a name")
     }
 
-    /// The journal cannot be opened to be written: another process may be at it.
-    pub fn journal(folder: &Folder, error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::ResourceBusy {
-            return LockError::Held { folder: folder.path().to_owned() }.into();
+    #[derive(Serialize, Deserialize)]
+    struct Named {
+        name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        done: &StopReason,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let (_, name, reason) = named(*done);
+        Named { name: name.into(), reason: reason.map(Into::into) }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<StopReason, D::Error> {
+        let Named { name, reason } = Named::deserialize(deserializer)?;
+        let is_it = |it: &&Name| (it.1, it.2) == (name.as_str(), reason.as_deref());
+        let found = NAMES.iter().find(is_it);
+        found.map(|it| it.0).ok_or_else(|| D::Error::custom("no such ending"))
+    }
+}
+
+impl EndingView {
+    /// With a sentence about questions if the run has some, and about answers if not.
+    pub fn new(facts: Ending, has_questions: bool) -> Self {
+        Self { sentence: facts.sentence(has_questions), facts }
+    }
+}
+
+impl Ending {
+    /// Its name in files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Done(reason) => done::named(*reason).1,
+            Self::CallsUsedUp { .. } => "calls-used-up",
+            Self::Stopped { .. } => "stopped",
+            Self::WaitsForPeople { .. } => "waits-for-people",
+            Self::VerifierDown { .. } => "verifier-down",
+            Self::NeverScored(_) => "never-worked",
+            Self::Mistrusted { .. } => "mistrusted",
         }
-        Self::file(&folder.journal(), error)
+    }
+
+    fn sentence(&self, has_questions: bool) -> String {
+        match self {
+            Self::Done(reason) => done_sentence(*reason, has_questions).to_owned(),
+            Self::CallsUsedUp { calls_max } => {
+                let calls = counted(*calls_max, "call");
+                format!("calls_max allows no more than {calls}: can be resumed with more")
+            }
+            Self::Stopped { at_once: false } => "interrupted: can be resumed".to_owned(),
+            Self::Stopped { at_once: true } => "left: can be resumed".to_owned(),
+            Self::WaitsForPeople { count } => {
+                let (wait, they) =
+                    if *count == 1 { ("call waits", "it is") } else { ("calls wait", "they are") };
+                format!("{count} {wait} for a person: can be resumed when {they} answered")
+            }
+            Self::VerifierDown { verifier, .. } => format!("{verifier} was down: can be resumed"),
+            Self::NeverScored(failed) => {
+                let NeverScored { verifier, lacks, .. } = &**failed;
+                format!("{verifier} has never given {lacks}: fix the job and begin again")
+            }
+            Self::Mistrusted { verifier, .. } => format!(
+                "{verifier} wrote what it was not asked for, so its scores are in doubt: fix it and begin again"
+            ),
+        }
     }
 }
 
-impl From<&Ending> for EndingFacts {
-    fn from(ending: &Ending) -> Self {
-        match ending {
-            Ending::Done(reason) => match reason {
-                StopReason::AllCertified => Self::Done { reason: DoneReason::AllCertified },
-                StopReason::AllDecided => Self::Done { reason: DoneReason::AllDecided },
-                StopReason::AllCallsMade => Self::Done { reason: DoneReason::AllCallsMade },
-                StopReason::BudgetSpent => Self::BudgetUsedUp,
-                StopReason::NothingWorthwhile => {
-                    Self::FinishedEarly { reason: EarlyReason::NothingWorthwhile }
-                }
-                StopReason::Hopeless => Self::FinishedEarly { reason: EarlyReason::Hopeless },
-            },
-            &Ending::CallsSpent { calls_max } => Self::CallsUsedUp { calls_max },
-            Ending::Interrupted => Self::Stopped { at_once: false },
-            Ending::Left => Self::Stopped { at_once: true },
-            &Ending::WaitsForPeople { count } => Self::WaitsForPeople { count },
-            Ending::VerifierDown { verifier, .. } => {
-                Self::VerifierDown { verifier: verifier.clone() }
-            }
-            Ending::NeverScored(failed) => Self::NeverWorked {
-                verifier: failed.verifier.clone(),
-                lacks: failed.lacks.to_owned(),
-            },
-            Ending::Mistrusted { verifier, .. } => Self::Mistrusted { verifier: verifier.clone() },
+const fn done_sentence(reason: StopReason, has_questions: bool) -> &'static str {
+    match reason {
+        StopReason::BudgetSpent => "no verifier is affordable any more",
+        StopReason::AllCertified if has_questions => "every question is answered",
+        StopReason::AllCertified => "every answer is certified",
+        StopReason::AllDecided if has_questions => {
+            "every question is answered, or has no answer left that could be certified"
+        }
+        StopReason::AllDecided => "every answer is certified or has failed a check",
+        StopReason::AllCallsMade => "all calls are made",
+        StopReason::NothingWorthwhile => "nothing is worth a call any more",
+        StopReason::Hopeless => {
+            "no further answer has a realistic chance with the money that is left"
         }
     }
 }
@@ -183,6 +193,59 @@ impl From<&Ending> for EndingFacts {
 /// In words about answers, for people.
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&EndingView::new(self, false).sentence)
+        f.write_str(&self.sentence(false))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn programs_read_a_name_and_facts_and_people_a_sentence() {
+        let done = EndingView::new(Ending::Done(StopReason::AllDecided), false);
+        let expected = json!({
+            "name": "done",
+            "reason": "all-decided",
+            "sentence": "every answer is certified or has failed a check",
+        });
+        assert_eq!(serde_json::to_value(&done).expect("plain data"), expected);
+        assert_eq!(serde_json::from_value::<EndingView>(expected).expect("the same"), done);
+    }
+
+    #[test]
+    fn each_ending_has_its_name() {
+        let verifier = || "judge".to_owned();
+        let never_scored = NeverScored {
+            verifier: verifier(),
+            lacks: "a score".into(),
+            id: String::new(),
+            request: String::new(),
+            reason: String::new(),
+            reply: String::new(),
+        };
+        let endings = [
+            (Ending::Done(StopReason::BudgetSpent), "budget-used-up"),
+            (Ending::CallsUsedUp { calls_max: 9 }, "calls-used-up"),
+            (Ending::Done(StopReason::AllCertified), "done"),
+            (Ending::Done(StopReason::Hopeless), "finished-early"),
+            (Ending::Stopped { at_once: false }, "stopped"),
+            (Ending::WaitsForPeople { count: 2 }, "waits-for-people"),
+            (Ending::VerifierDown { verifier: verifier(), reason: String::new() }, "verifier-down"),
+            (Ending::NeverScored(Box::new(never_scored)), "never-worked"),
+            (Ending::Mistrusted { verifier: verifier(), reason: String::new() }, "mistrusted"),
+        ];
+        for (facts, name) in endings {
+            assert_eq!(facts.name(), name);
+            let view = EndingView::new(facts, true);
+            let written = serde_json::to_value(&view).expect("plain data");
+            assert_eq!(
+                serde_json::from_value::<EndingView>(written.clone()).expect("as written"),
+                view
+            );
+            assert_eq!(written["name"], name);
+            assert!(written["sentence"].as_str().is_some_and(|sentence| !sentence.is_empty()));
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::view::Overview;
 /// Writes all files of the folder but the journal and the candidates, the summary with what labels prove.
 pub fn write(standing: &RunState<'_>, ending: &Ending) -> Result<Overview, OutputError> {
     let &RunState { folder, terms, books, candidates, .. } = standing;
-    let mut overview = outputs::write(standing, ending.into())?;
+    let mut overview = outputs::write(standing, ending)?;
     let certified: Vec<&str> = books.certified().iter().map(|&arm| candidates.id(arm)).collect();
     let claim = labels::claim(folder, terms, &certified);
     let claim = claim.map(|claim| overview.claim = claim);

@@ -25,6 +25,7 @@ pub mod questions;
 pub mod recording;
 pub mod replay;
 pub mod reply;
+pub mod run_error;
 pub mod sealed_lines;
 pub mod subjects;
 pub mod terms;

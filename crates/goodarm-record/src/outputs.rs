@@ -13,13 +13,14 @@ use goodarm_core::{ArmId, ArmStatus, Books};
 use goodarm_data::candidates::{Candidates, KEY};
 
 use crate::account::Account;
+use crate::ending::{Ending, EndingView};
 use crate::folder::Folder;
 use crate::outputs::calls::CallLine;
 use crate::questions::RunQuestions;
 use crate::replay::{JournalError, Replay};
 use crate::terms::RunTerms;
 use crate::view::questions::QuestionOutcome;
-use crate::view::{AnswerView, EndingFacts, EndingView, Overview, VerifierView};
+use crate::view::{AnswerView, Overview, VerifierView};
 
 /// Why outputs cannot be written. The journal is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +59,7 @@ pub struct RunState<'a> {
 /// Writes all files of the folder but the journal, the candidates and the summary, which it returns. The run
 /// has ended: after an error nobody knows how much of its journal is durable, and a summary must not have
 /// seen more.
-pub fn write(state: &RunState<'_>, ending: EndingFacts) -> Result<Overview, OutputError> {
+pub fn write(state: &RunState<'_>, ending: &Ending) -> Result<Overview, OutputError> {
     let &RunState { folder, terms, books, account, candidates, .. } = state;
     let replay = write_calls(state)?;
     let mut overview = Overview::in_full(terms, books, account);
@@ -70,7 +71,7 @@ pub fn write(state: &RunState<'_>, ending: EndingFacts) -> Result<Overview, Outp
     }
     overview.set_span(replay.history.span_millis(), account);
     overview.journal = Some(replay.mark()?);
-    overview.ending = Some(EndingView::new(ending, state.questions.is_some()));
+    overview.ending = Some(EndingView::new(ending.clone(), state.questions.is_some()));
     Ok(overview)
 }
 

@@ -3,7 +3,6 @@
 
 mod answer;
 pub(crate) mod claim;
-mod ending;
 mod implied;
 pub mod noise;
 mod pace;
@@ -17,6 +16,7 @@ use goodarm_core::{ArmStatus, AttributeId, Books, Cost, Failure, Remainder};
 use serde::{Serialize, Serializer};
 
 use crate::account::{Account, ServiceTotals};
+use crate::ending::EndingView;
 use crate::job_file::{GuaranteeName, Scores, Unit};
 use crate::journal::Mark;
 use crate::journal::VERSION;
@@ -24,7 +24,6 @@ use crate::reply::MeanOver;
 use crate::terms::RunTerms;
 pub use crate::view::answer::{AnswerView, Finding, LoanView, PairView};
 pub use crate::view::claim::{ClaimView, LabellerView};
-pub use crate::view::ending::{DoneReason, EarlyReason, EndingFacts, EndingView};
 pub use crate::view::implied::ImpliedView;
 use crate::view::noise::Noise;
 pub use crate::view::pace::Pace;

@@ -69,9 +69,9 @@ pub fn report_recovery(recovery: &Recovery) -> Vec<String> {
 /// Why a run stopped before it was finished, in full. `None` if it was not stopped.
 pub fn why_stopped(ending: &Ending) -> Option<String> {
     match ending {
-        Ending::Done(_) | Ending::CallsSpent { .. } | Ending::WaitsForPeople { .. } => None,
-        Ending::Interrupted => Some("stopped, and everything is saved".to_owned()),
-        Ending::Left => Some(
+        Ending::Done(_) | Ending::CallsUsedUp { .. } | Ending::WaitsForPeople { .. } => None,
+        Ending::Stopped { at_once: false } => Some("stopped, and everything is saved".to_owned()),
+        Ending::Stopped { at_once: true } => Some(
             "left; calls in flight, but for those of people, count as spent and as the lowest score"
                 .to_owned(),
         ),

@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use goodarm_core::Problem;
 use goodarm_data::candidates::Candidates;
 use goodarm_record::control::Control;
+use goodarm_record::ending::EndingView;
 use goodarm_record::notice::{Notice, Observer, Progress};
 use goodarm_record::outputs::RunState;
 use goodarm_record::questions::RunQuestions;
-use goodarm_record::view::EndingView;
 
 use crate::site::{Port, Server, SiteError};
 use site::WatchSite;

@@ -7,7 +7,8 @@ use goodarm_live::job::JobError;
 use goodarm_plan::calibrate::CalibrateError;
 use goodarm_plan::forecast::ForecastError;
 use goodarm_record::audit;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
+use goodarm_record::run_error::RunError;
 use goodarm_report::PageOutcome;
 
 use crate::cli::RunArguments;
@@ -19,10 +20,10 @@ pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
     let resume = || run_command(arguments, "--resume");
     let again = || run_command(arguments, "--again");
     match ending {
-        Ending::Done(_) | Ending::CallsSpent { .. } | Ending::WaitsForPeople { .. } => {
+        Ending::Done(_) | Ending::CallsUsedUp { .. } | Ending::WaitsForPeople { .. } => {
             String::new()
         }
-        Ending::Interrupted | Ending::Left | Ending::VerifierDown { .. } => {
+        Ending::Stopped { .. } | Ending::VerifierDown { .. } => {
             format!("; resume it with: {}", resume())
         }
         Ending::NeverScored(_) => format!(

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use goodarm_core::{ArmStatus, Ask, Event, StopReason, Target, VoidFailure};
 use goodarm_record::control::Control;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::journal::Record;
 use goodarm_record::notice::{HeldBy, Observer};
+use goodarm_record::run_error::RunError;
 use tokio::time::Instant;
 
 use crate::engine;
@@ -75,7 +76,7 @@ impl Run {
                 self.engine.stop();
             }
             if phase == Phase::Leaving {
-                break Ending::Left;
+                break Ending::Stopped { at_once: true };
             }
             // Calls that wait for people stay open when the run ends.
             let in_flight_count = self.machine_calls_in_flight();
@@ -130,7 +131,7 @@ impl Run {
         match phase {
             _ if control.is_leaving() => Phase::Leaving,
             Phase::Draining(ending) => Phase::Draining(ending),
-            _ if control.is_stopping() => Phase::Draining(Ending::Interrupted),
+            _ if control.is_stopping() => Phase::Draining(Ending::Stopped { at_once: false }),
             _ => match self.health.ending(&self.job, &self.work.subjects, self.engine.conditions())
             {
                 Some(ending) => Phase::Draining(ending),
@@ -192,7 +193,7 @@ impl Run {
             if calls_left == 0 {
                 self.notices.held_by = None;
                 let is_last = self.work.books().in_flight_count() == 0;
-                let ending = Ending::CallsSpent { calls_max };
+                let ending = Ending::CallsUsedUp { calls_max };
                 return if is_last { Ok(Next::Done(ending)) } else { self.wait() };
             }
             let call = match self.work.ask(self.engine.throttled_counts())? {

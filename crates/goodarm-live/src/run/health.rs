@@ -85,7 +85,7 @@ impl Health {
         let answers = verifier.service.manifest.answers_questions;
         Ending::NeverScored(Box::new(NeverScored {
             verifier: verifier.name.clone(),
-            lacks: if answers { "an answer" } else { "a score" },
+            lacks: if answers { "an answer" } else { "a score" }.to_owned(),
             request: verifier.request(&candidate),
             id: candidate.id,
             // If no address answered, the reason lists all of them.

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use goodarm_core::{Call, Ticket};
-use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
 use goodarm_record::people::{HumanReply, Replies, make_durable};
 use goodarm_record::reply::{Reply, Usage};
+use goodarm_record::run_error::RunError;
 use goodarm_record::sealed_lines::SealedError;
 use tokio::time::Instant;
 

@@ -11,7 +11,6 @@ use goodarm_core::{
 };
 use goodarm_files::words::were;
 use goodarm_record::changes;
-use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
 use goodarm_record::history::{History, HistoryError, JournalEntry, SettledCall};
 use goodarm_record::job_file::GuaranteeName;
@@ -19,6 +18,7 @@ use goodarm_record::job_file::Scores;
 use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, OpenedJournal, Record};
 use goodarm_record::labels;
 use goodarm_record::replay::{Balance, Follower, JournalError, Replay};
+use goodarm_record::run_error::RunError;
 use goodarm_record::terms::RunTerms;
 
 use crate::job::Job;

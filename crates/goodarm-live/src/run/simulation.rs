@@ -26,8 +26,9 @@ use std::time::Duration;
 use goodarm_core::{GeneratorId, ServiceId, Source, Target};
 use goodarm_record::audit;
 use goodarm_record::control::Control;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
+use goodarm_record::run_error::RunError;
 use tempfile::TempDir;
 use tokio::runtime::Builder;
 use tokio::time::{Instant, sleep};
@@ -117,7 +118,7 @@ impl Simulation {
         let life = Life { fate: Fate::Peace, power_cut: false, ..*last };
         for _ in 0..PEACEFUL_LIVES_MAX {
             match self.live(&life)? {
-                Lived::Ended(Ending::Done(_) | Ending::CallsSpent { .. }) => {
+                Lived::Ended(Ending::Done(_) | Ending::CallsUsedUp { .. }) => {
                     return self.finish(&life);
                 }
                 Lived::Ended(_) => {}
@@ -132,7 +133,7 @@ impl Simulation {
     fn finish(&mut self, life: &Life) -> Result<(), String> {
         let count = |world: &World| world.truth().pairs.values().map(|pair| pair.call_count).sum();
         let before: u64 = count(&self.world);
-        let Lived::Ended(Ending::Done(_) | Ending::CallsSpent { .. }) = self.live(life)? else {
+        let Lived::Ended(Ending::Done(_) | Ending::CallsUsedUp { .. }) = self.live(life)? else {
             return Err("what was done is not done any more".into());
         };
         if count(&self.world) != before {
@@ -150,9 +151,7 @@ impl Simulation {
     /// Whether the world has given reason to end a run so.
     fn explain(&self, run: &Run, ending: &Ending) -> Result<(), String> {
         let is_explained = match ending {
-            Ending::Done(_) | Ending::CallsSpent { .. } | Ending::Interrupted | Ending::Left => {
-                true
-            }
+            Ending::Done(_) | Ending::CallsUsedUp { .. } | Ending::Stopped { .. } => true,
             Ending::VerifierDown { verifier, .. } => {
                 let index = index_of(verifier);
                 let faults = &self.world.plan.nature(index).faults;
@@ -189,10 +188,10 @@ impl Simulation {
             match &lived {
                 Lived::Killed => "processes killed",
                 Lived::NotDurable => "disks that failed",
-                Lived::Ended(Ending::Done(_) | Ending::CallsSpent { .. }) => {
+                Lived::Ended(Ending::Done(_) | Ending::CallsUsedUp { .. }) => {
                     "processes that were done"
                 }
-                Lived::Ended(Ending::Interrupted | Ending::Left) => "processes stopped",
+                Lived::Ended(Ending::Stopped { .. }) => "processes stopped",
                 Lived::Ended(_) => "verifiers given up",
             },
             1,
@@ -248,12 +247,12 @@ impl Simulation {
 
     /// What must hold when a process has ended its work.
     fn judge(&mut self, run: &Run, ending: &Ending) -> Result<(), String> {
-        if *ending != Ending::Left {
+        if *ending != (Ending::Stopped { at_once: true }) {
             self.witness.compare_books(run)?;
         }
         self.explain(run, ending)?;
         if self.world.plan.writes_outputs
-            || matches!(ending, Ending::Done(_) | Ending::CallsSpent { .. })
+            || matches!(ending, Ending::Done(_) | Ending::CallsUsedUp { .. })
         {
             run.write_outputs(ending).map_err(|error| error.to_string())?;
         }

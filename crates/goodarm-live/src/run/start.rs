@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use goodarm_core::{DECISIONS, Options, Problem, Session, Ticket, policy};
-use goodarm_record::ending::RunError;
 use goodarm_record::finish::Recovery;
 use goodarm_record::folder::Folder;
 use goodarm_record::journal::{FolderLock, Header, Journal, Storage as _, VERSION};
 use goodarm_record::outputs;
 use goodarm_record::replay::Balance;
+use goodarm_record::run_error::RunError;
 use goodarm_record::subjects::Subjects;
 
 use crate::engine::Engine;

@@ -6,10 +6,11 @@ use goodarm_core::Event;
 use goodarm_live::run::Run;
 use goodarm_record::audit::Area;
 use goodarm_record::control::Control;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::history::History;
 use goodarm_record::journal::{FileStorage, Journal, Note, OpenedJournal, Record, open};
 use goodarm_record::outputs::calls::CallLine;
+use goodarm_record::run_error::RunError;
 
 use crate::crash::REPLAY_JOB;
 use crate::job_folder::JobFolder;
@@ -116,7 +117,10 @@ fn a_run_to_which_candidates_were_added_can_be_cut_at_any_byte() {
 fn stop_after(run: &mut Run, calls: u32) {
     let control = Control::default();
     let mut stopper = observer::stop_after(&control, calls);
-    assert_eq!(run.drive(&control, &mut stopper).expect("the run goes on"), Ending::Interrupted);
+    assert_eq!(
+        run.drive(&control, &mut stopper).expect("the run goes on"),
+        Ending::Stopped { at_once: false }
+    );
 }
 
 /// Behind the first call that is missing the books stand still, and the candidates do not.

@@ -27,7 +27,7 @@ fn write_job(place: &JobFolder, keys: &str, cost: &str) {
 #[test]
 fn a_verifier_that_bills_nothing_is_not_asked_for_ever() {
     let place = place("calls_max = 40", "0");
-    let spent = |count| Ending::CallsSpent { calls_max: count };
+    let spent = |count| Ending::CallsUsedUp { calls_max: count };
     let (ending, overview) = place.run();
     assert!(ending.to_string().contains("calls_max allows no more than"), "{ending}");
     assert_eq!((ending, place.line_count("made")), (spent(40), 40));

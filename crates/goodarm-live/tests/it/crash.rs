@@ -7,11 +7,12 @@ use goodarm_core::{Cost, DECISIONS, Event};
 use goodarm_live::run::Run;
 use goodarm_record::audit::Area;
 use goodarm_record::control::Control;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
 use goodarm_record::history::{History, HistoryError};
 use goodarm_record::journal::{FileStorage, Header, Journal};
 use goodarm_record::notice::Notice;
+use goodarm_record::run_error::RunError;
 
 use crate::job_folder::JobFolder;
 use crate::observer::{after_calls, on_notice, stop_after};
@@ -64,7 +65,7 @@ fn a_replay_cut_at_any_byte_ends_like_one_that_was_not() {
     loop {
         let control = Control::default();
         match run.drive(&control, &mut stop_after(&control, 9)).expect("the run goes on") {
-            Ending::Interrupted => stop_count += 1,
+            Ending::Stopped { at_once: false } => stop_count += 1,
             Ending::Done(_) => break,
             other => panic!("{other:?}"),
         }
@@ -156,7 +157,7 @@ fn calls_that_were_out_count_as_spent_and_lost_and_none_is_made_twice() {
         // The second stop leaves the calls in flight.
         let mut leaver = after_calls(calls, || (0..2).for_each(|_| control.stop()));
         let ending = run.drive(&control, &mut leaver).expect("the run goes on");
-        if ending != Ending::Left {
+        if ending != (Ending::Stopped { at_once: true }) {
             break;
         }
         drop(run);
@@ -237,7 +238,10 @@ fn a_lost_call_of_an_exact_verifier_is_paid_and_made_again() {
             (0..2).for_each(|_| control.stop());
         }
     });
-    assert_eq!(run.drive(&control, &mut leaver).expect("it can be left"), Ending::Left);
+    assert_eq!(
+        run.drive(&control, &mut leaver).expect("it can be left"),
+        Ending::Stopped { at_once: true }
+    );
     drop(run);
     place.write("go", "");
     let (_, summary) = place.resume().expect("a run to resume");

@@ -12,9 +12,10 @@ use goodarm_live::run::Run;
 use goodarm_live::service::{CallFuture, Remote, Reply};
 use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::job_file::Scores;
 use goodarm_record::notice::Notice;
+use goodarm_record::run_error::RunError;
 use goodarm_record::view::Overview;
 
 use crate::job_folder::JobFolder;

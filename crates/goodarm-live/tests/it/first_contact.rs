@@ -167,7 +167,7 @@ fn a_resumed_run_remembers_that_its_verifier_works() {
     let control = Control::default();
     assert_eq!(
         run.drive(&control, &mut stop_after(&control, 3)).expect("it goes"),
-        Ending::Interrupted
+        Ending::Stopped { at_once: false }
     );
     drop(run);
     let (ending, _) = judge.place.resume().expect("it goes on");

@@ -5,11 +5,12 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 
+use goodarm_core::StopReason;
 use goodarm_live::run::Run;
 use goodarm_record::audit::Area;
 use goodarm_record::control::Control;
-use goodarm_record::ending::{Ending, RunError};
-use goodarm_record::view::{DoneReason, EndingFacts, EndingView};
+use goodarm_record::ending::{Ending, EndingView};
+use goodarm_record::run_error::RunError;
 use serde_json::{Map, Value, json};
 
 use crate::crash::{REPLAY_JOB, replay_place};
@@ -21,7 +22,10 @@ fn stopped_early(place: &JobFolder) -> Vec<u8> {
     let mut run = Run::begin(place.good_job()).expect("a new run");
     let control = Control::default();
     let mut stopper = stop_after(&control, 30);
-    assert_eq!(run.drive(&control, &mut stopper).expect("the run goes on"), Ending::Interrupted);
+    assert_eq!(
+        run.drive(&control, &mut stopper).expect("the run goes on"),
+        Ending::Stopped { at_once: false }
+    );
     drop(run);
     fs::read(place.journal()).expect("the journal")
 }
@@ -279,9 +283,9 @@ fn an_audit_covers_every_key_of_the_summary() {
     place.write("run/summary.json", &text.replacen('{', "{\n  \"certified\": 9,", 1));
     assert!(!place.audit().is_clean(), "a key twice");
     let wrong = [
-        EndingFacts::Done { reason: DoneReason::AllCertified },
-        EndingFacts::Done { reason: DoneReason::AllDecided },
-        EndingFacts::BudgetUsedUp,
+        Ending::Done(StopReason::AllCertified),
+        Ending::Done(StopReason::AllDecided),
+        Ending::Done(StopReason::BudgetSpent),
     ];
     for facts in wrong {
         let mut changed = whole.clone();

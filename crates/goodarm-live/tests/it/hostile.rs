@@ -69,13 +69,13 @@ fn a_run_that_is_busy_with_heavy_checks_hears_at_once_that_it_shall_stop() {
     let place = place(20);
     let mut run = Run::begin(place.good_job()).expect("a new run");
     let (ending, took) = stop(&mut run, 2);
-    assert_eq!(ending, Ending::Left);
+    assert_eq!(ending, Ending::Stopped { at_once: true });
     assert!(took < Duration::from_secs(10), "{took:?}");
     drop(run);
     // Those that were under way are lost, and can be made again. The others are not begun.
     let mut run = Run::resume(place.good_job()).expect("it goes on");
     let (ending, took) = stop(&mut run, 1);
-    assert_eq!(ending, Ending::Interrupted);
+    assert_eq!(ending, Ending::Stopped { at_once: false });
     assert!(took < Duration::from_secs(60), "{took:?}");
     assert_eq!(run.session().books().in_flight_count(), 0);
 }

@@ -9,8 +9,9 @@ use goodarm_live::job::{Job, JobError, Overrides};
 use goodarm_live::run::Run;
 use goodarm_record::audit::{self, AuditReport};
 use goodarm_record::control::Control;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::folder::Folder;
+use goodarm_record::run_error::RunError;
 use goodarm_record::view::Overview;
 use goodarm_testing::TestFolder;
 

@@ -84,7 +84,7 @@ fn run(place: &JobFolder, wanted: usize, reply_bytes: usize) -> Run {
     let control = Arc::<Control>::default();
     let mut run = begin(place, wanted, gate(wanted, reply_bytes, &control), None);
     let ending = run.drive(&control, &mut ()).expect("the run goes on");
-    assert_eq!(ending, Ending::Interrupted);
+    assert_eq!(ending, Ending::Stopped { at_once: false });
     run
 }
 
@@ -95,7 +95,7 @@ fn twenty_thousand_calls_are_in_flight_at_once() {
     let run = run(&place, 20_000, 0);
     assert!(run.account().call_count() >= 20_000, "{}", run.account().call_count());
     assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
-    run.write_outputs(&Ending::Interrupted).expect("outputs");
+    run.write_outputs(&Ending::Stopped { at_once: false }).expect("outputs");
     drop(run);
     place.assert_clean();
 }
@@ -124,12 +124,12 @@ fn calls_that_wait_for_their_turn_leave_at_once_when_a_run_stops() {
     let mut run = begin(&place, 20_000, gate(1, 0, &control), Some(100.0));
     let began = Instant::now();
     let ending = run.drive(&control, &mut ()).expect("the run goes on");
-    assert_eq!(ending, Ending::Interrupted);
+    assert_eq!(ending, Ending::Stopped { at_once: false });
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     let call_count = run.account().call_count();
     assert!(call_count < 1000, "{call_count}");
     assert_eq!(run.session().books().in_flight_count(), 0);
-    run.write_outputs(&Ending::Interrupted).expect("outputs");
+    run.write_outputs(&Ending::Stopped { at_once: false }).expect("outputs");
     drop(run);
     place.assert_clean();
 }

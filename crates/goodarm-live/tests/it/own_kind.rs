@@ -14,9 +14,10 @@ use goodarm_live::service::{CallFuture, DefaultPrice, Manifest, Remote, Reply, S
 use goodarm_live::services::{KINDS, KindKeys, ServiceContext, ServiceKind, ServiceKinds};
 use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::job_file;
 use goodarm_record::notice::Notice;
+use goodarm_record::run_error::RunError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Notify;
@@ -219,7 +220,7 @@ fn a_run_that_was_stopped_can_be_driven_again() {
         }
     });
     let ending = run.drive(&control, &mut stopper).expect("the run continues");
-    assert_eq!(ending, Ending::Interrupted);
+    assert_eq!(ending, Ending::Stopped { at_once: false });
     let ending = run.drive(&Control::default(), &mut stopper).expect("the run continues");
     drop(stopper);
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");

@@ -152,7 +152,7 @@ fn a_run_hears_people_while_it_goes_on_and_is_stopped_and_goes_on() {
     let mut run = Run::resume(place.good_job()).expect("a run");
     assert_eq!((run.recovery().lost, run.waiting_for_people()), (0, all));
     let ending = run.drive(&control, &mut answerer).expect("it goes on");
-    assert_eq!(ending, Ending::Interrupted);
+    assert_eq!(ending, Ending::Stopped { at_once: false });
     // Those that nobody has answered stand, and nothing of them is lost.
     assert_eq!(run.waiting_for_people(), all - 2);
     assert_eq!(run.session().books().in_flight_count(), all - 2);

@@ -3,8 +3,9 @@
 use goodarm_core::StopReason;
 use goodarm_live::run::Run;
 use goodarm_record::audit;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::recording::{RecordedOutcome, Recording};
+use goodarm_record::run_error::RunError;
 use serde_json::Value;
 
 use crate::job_folder::JobFolder;

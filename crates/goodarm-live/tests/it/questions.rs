@@ -9,8 +9,9 @@ use goodarm_core::{ArmId, Cost, Event, Label, Outcome};
 use goodarm_live::job::Job;
 use goodarm_live::open_files;
 use goodarm_live::run::Run;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::journal::{self, FileStorage, Journal, OpenedJournal, Record};
+use goodarm_record::run_error::RunError;
 use serde_json::{Value, json};
 
 use crate::job_folder::JobFolder;

@@ -1,7 +1,7 @@
 //! Workers that write what nobody asked for: a run never goes on with scores that may belong to others.
 
 use goodarm_record::ending::Ending;
-use goodarm_record::view::{EndingFacts, Overview};
+use goodarm_record::view::Overview;
 
 use crate::job_folder::JobFolder;
 
@@ -34,7 +34,7 @@ fn a_worker_that_writes_late_lines_from_the_start_never_scores() {
 fn one_that_begins_to_do_so_ends_the_run_and_leaves_doubt() {
     let late = "n=0; while read -r line; do n=$((n+1)); JUDGE; [ $n -ge 6 ] && { sleep 0.02; echo 1; }; done";
     let (ending, overview) = run(&late.replace("JUDGE", JUDGE));
-    assert_eq!(EndingFacts::from(&ending).name(), "mistrusted");
+    assert_eq!(ending.name(), "mistrusted");
     let Ending::Mistrusted { verifier, reason } = &ending else { panic!("{ending:?}") };
     assert!(verifier == "w" && reason.contains("was not asked for"), "{reason}");
     assert!(overview.notes[0].contains("certificates may be wrong"), "{:?}", overview.notes);

@@ -151,7 +151,7 @@ fn also_when_the_run_is_taken_up_again() {
             control.stop();
         });
         let ending = run.drive(&control, &mut ()).expect("it is stopped");
-        assert_eq!(ending, Ending::Interrupted);
+        assert_eq!(ending, Ending::Stopped { at_once: false });
     });
     drop(run);
     is_open.store(true, Ordering::SeqCst);

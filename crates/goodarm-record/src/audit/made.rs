@@ -3,13 +3,14 @@
 use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind};
 
-use goodarm_core::{ArmStatus, Books};
+use goodarm_core::{ArmStatus, Books, StopReason};
 use goodarm_data::bounds;
 use goodarm_files::words::counted;
 use serde_json::Value;
 
 use super::{Area, AuditReport, Auditor, shortened};
 use crate::changes;
+use crate::ending::{Ending, EndingView};
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
 use crate::journal::Mark;
@@ -17,7 +18,7 @@ use crate::journal::VERSION;
 use crate::outputs::{self, page};
 use crate::replay::Balance;
 use crate::terms::RunTerms;
-use crate::view::{DoneReason, EndingFacts, EndingView, Overview};
+use crate::view::Overview;
 
 /// The summary must say what the calls give, in every key.
 pub(super) fn compare_summary(
@@ -76,19 +77,19 @@ pub(super) fn compare_summary(
 }
 
 /// Why a run cannot have ended like this.
-fn objection(ending: &EndingFacts, books: &Books) -> Option<&'static str> {
+fn objection(ending: &Ending, books: &Books) -> Option<&'static str> {
     let problem = books.problem();
     match ending {
-        EndingFacts::Done { reason: DoneReason::AllCertified } => {
+        Ending::Done(StopReason::AllCertified) => {
             let is_wrong = books.certified().len() < problem.certificates_max();
             is_wrong.then_some("not every answer is certified")
         }
-        EndingFacts::Done { reason: DoneReason::AllDecided } => {
+        Ending::Done(StopReason::AllDecided) => {
             let has_undecided = books.status_count(ArmStatus::Undecided) > 0;
             let is_wrong = has_undecided && problem.questions().is_none();
             is_wrong.then_some("there are undecided answers")
         }
-        EndingFacts::BudgetUsedUp => {
+        Ending::Done(StopReason::BudgetSpent) => {
             let is_wrong = problem.attributes().any(|attribute| books.is_affordable(attribute));
             is_wrong.then_some("a verifier is affordable")
         }

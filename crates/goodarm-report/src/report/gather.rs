@@ -3,12 +3,13 @@
 use std::fs;
 
 use goodarm_core::{ArmId, AttributeId, Cost, EventError, Outcome, Source, Target};
+use goodarm_record::ending::EndingView;
 use goodarm_record::folder::Folder;
 use goodarm_record::history::{History, JournalEntry, SettledCall};
 use goodarm_record::journal::Mark;
 use goodarm_record::replay::{Balance, Follower};
 use goodarm_record::view::noise::{ScoreSpread, noise};
-use goodarm_record::view::{AnswerView, CoverageStep, EndingView, ImpliedView, Overview};
+use goodarm_record::view::{AnswerView, CoverageStep, ImpliedView, Overview};
 use serde::Deserialize;
 
 use super::by_question::ByQuestion;

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use goodarm_core::ArmId;
 use goodarm_data::candidates::Candidate;
 use goodarm_record::control::Control;
+use goodarm_record::ending::EndingView;
 use goodarm_record::notice::Condition;
 use goodarm_record::notice::{HeldBy, Progress};
 use goodarm_record::view::questions::AnsweredQuestion;
-use goodarm_record::view::{CoverageStep, EndingView, LoanView, Overview};
+use goodarm_record::view::{CoverageStep, LoanView, Overview};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -8,8 +8,8 @@ use goodarm_live::run::Run;
 use goodarm_live::try_calls::suspicions;
 use goodarm_plan::forecast::{self, DesignCost, Forecast};
 use goodarm_plan::plan::cut_off;
-use goodarm_record::ending::RunError;
 use goodarm_record::folder::Folder;
+use goodarm_record::run_error::RunError;
 use goodarm_record::terms::{PeopleTerms, SolverTerms, VerifierTerms};
 use goodarm_report::Report;
 use goodarm_report::words::{

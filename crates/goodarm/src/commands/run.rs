@@ -8,10 +8,9 @@ use goodarm_live::open_files;
 use goodarm_live::run::Run;
 use goodarm_live::try_calls::suspicions;
 use goodarm_record::control::Control;
-use goodarm_record::ending::Ending;
+use goodarm_record::ending::{Ending, EndingView};
 use goodarm_record::folder::Folder;
 use goodarm_record::notice::{Notice, Observer};
-use goodarm_record::view::EndingView;
 use goodarm_report::site::{Port, SiteError};
 use goodarm_report::watch::{Watch, WatchedJob};
 use goodarm_report::words::printable_note;
@@ -69,13 +68,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), CommandError> {
         }
     };
     drop(display);
-    let view = EndingView::new(&ending, job.questions.is_some());
+    let view = EndingView::new(ending.clone(), job.questions.is_some());
     if let Some(watch) = &mut watch {
         watch.writing(&view);
     }
     let (told, outcome) = finish(&run, &ending, arguments);
     // A second Ctrl-C does not wait for the page.
-    if let Some(watch) = watch.filter(|_| ending != Ending::Left) {
+    if let Some(watch) = watch.filter(|_| ending != Ending::Stopped { at_once: true }) {
         watch.end(Some(view), &told);
     }
     outcome
@@ -188,7 +187,7 @@ fn for_people(run: &Run, arguments: &RunArguments) -> String {
 fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), CommandError> {
     let Some(why) = why_stopped(ending) else { return Ok(()) };
     let exit = match ending {
-        Ending::Interrupted | Ending::Left => Exit::Interrupted,
+        Ending::Stopped { .. } => Exit::Interrupted,
         _ => Exit::VerifierDown,
     };
     Err(CommandError::with_exit(exit, why + &advice::after(ending, arguments)))

@@ -4,7 +4,8 @@ use std::fs;
 
 use goodarm_live::run::Run;
 use goodarm_record::audit::Area;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
+use goodarm_record::run_error::RunError;
 
 use super::*;
 

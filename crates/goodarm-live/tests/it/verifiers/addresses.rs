@@ -8,9 +8,10 @@ use goodarm_live::service::{Remote, Reply, Verdict};
 use goodarm_live::services::http::Http;
 use goodarm_live::services::llm::Llm;
 use goodarm_live::throttle::Throttle;
-use goodarm_record::ending::{Ending, RunError};
+use goodarm_record::ending::Ending;
 use goodarm_record::job_file::Unit;
 use goodarm_record::notice::Condition;
+use goodarm_record::run_error::RunError;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
