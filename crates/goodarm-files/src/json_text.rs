@@ -1,4 +1,4 @@
-//! JSON in, a value or a helpful error out.
+//! Parses JSON into a value or a helpful error.
 
 use std::fmt;
 
@@ -7,14 +7,15 @@ use serde_json::error::Category;
 
 use crate::spelling::{FAULTS, PART_CHARS_MAX, key_hint, reworded, shortened};
 
-/// What is wrong with a JSON text, and where.
+/// An error in a JSON text, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct JsonError {
     /// Counted from 1.
     pub line: usize,
     /// Counted from 1, in bytes; 0 if the text ends before the line begins.
     pub column: usize,
-    /// Such as `scores[1].sub-gaussian`; empty if it is the whole text, or not JSON.
+    /// Such as `scores[1].sub-gaussian`; empty if the error is about the whole text, or the text is not
+    /// JSON.
     pub path: String,
     /// What is wrong there.
     pub message: String,
@@ -29,7 +30,7 @@ impl fmt::Display for JsonError {
 }
 
 impl JsonError {
-    /// Key and fault without the place, which says nothing to someone who never saw the text.
+    /// Key and fault without line and column, for a reader who never saw the text.
     pub fn reason(&self) -> String {
         let Self { path, message, suggestion, .. } = self;
         let joint = if path.is_empty() { "" } else { ": " };
@@ -57,7 +58,7 @@ fn described(path: String, error: &serde_json::Error) -> JsonError {
     let text = error.to_string();
     let text = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
     let path = if path == "." { String::new() } else { shortened(&path, PART_CHARS_MAX) };
-    // The path to these ends above the key.
+    // The path of these errors ends above the key.
     for (start, fault) in FAULTS {
         if let Some(key) = text.strip_prefix(&format!("{start} field `")) {
             let joint = if path.is_empty() { "" } else { "." };
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where_and_what_was_meant() {
+    fn errors_have_a_place_and_a_suggestion() {
         check(
             "{\n\"guarentee\": 1}",
             "line 2, column 11: guarentee: no such key; did you mean `guarantee`?",

@@ -1,16 +1,16 @@
-//! The words that people write in goodarm's files, each read in one place.
+//! The words of goodarm's files, each read in one place.
 //!
-//! Job, plan, experiment and problem files have keys of their own; what a guarantee, a score model,
-//! a unit or an amount of money is called is the same in all of them, and is decided here:
+//! Job, plan, experiment and problem files have their own keys. The names of guarantees, score models and
+//! units, and the form of amounts of money, are the same in all of them and are defined here:
 //!
 //! - [`GuaranteeName`]: `lent`, `holm`, `union`, `fdr`, `paper` or `none`.
 //! - [`Scores`]: `"binary"`, `"bounded"`, `"exact"`, `{ bounded = { range = [0.3, 1] } }` or
 //!   `{ sub-gaussian = { sigma = 0.5 } }`.
 //! - [`Unit`]: `tokens`, `dollars`, `seconds` or `calls`.
 //! - [`Draws`] and [`PoolLine`]: how recorded outcomes are drawn, and recorded answers to a question.
-//! - [`money`]: exact amounts, written as decimals in text, read from numbers, too.
-//! - [`words`]: amounts and counts for people.
-//! - [`visible`]: texts of others, as a terminal may have them.
+//! - [`money`]: exact amounts, written as decimals in text; numbers are read as well.
+//! - [`words`]: amounts and counts in messages.
+//! - [`visible`]: foreign text, made safe for a terminal.
 //! - [`toml_text`] and [`json_text`]: text in, a value out, or an error that says where, what was
 //!   expected and which spelling was probably meant.
 //!
@@ -33,7 +33,7 @@
 //! assert_eq!((error.line, error.suggestion.as_deref()), (2, Some("scores")));
 //! ```
 //!
-//! This crate reads no file and knows no command; it depends on the core alone.
+//! This crate reads no files and has no commands; it depends only on the core.
 
 pub mod json_text;
 pub mod money;
@@ -49,6 +49,6 @@ pub use crate::names::{GuaranteeName, Unit};
 pub use crate::recorded::{Draws, PoolAnswer, PoolLine};
 pub use crate::scores::Scores;
 pub use crate::spelling::{
-    PROBLEMS_MAX, did_you_mean, first_of, hint, nearest, no_such_key, none_of, told,
+    PROBLEMS_MAX, did_you_mean, first_of, hint, nearest, no_such_key, none_of, plain_message,
 };
 pub use crate::visible::{visible, visible_line};

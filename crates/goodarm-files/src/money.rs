@@ -1,9 +1,9 @@
-//! Amounts of money in files: exact, whatever reads them.
+//! Exact amounts of money in files.
 //!
-//! An amount that goodarm writes is a decimal in a text (`"cost": "0.0125"`), since a JSON number
-//! loses digits in many readers: `#[serde(with = "goodarm_files::money::exact")]`. An amount that a
-//! person writes may be a number, too: `#[serde(with = "goodarm_files::money::price")]`, or
-//! `budget`, which differ in the digits beyond the twelfth decimal: prices round up, budgets down.
+//! goodarm writes an amount as a decimal in a text (`"cost": "0.0125"`), since many readers lose digits of
+//! JSON numbers: `#[serde(with = "goodarm_files::money::exact")]`. People may also write a number:
+//! `#[serde(with = "goodarm_files::money::price")]` or `budget`. These two differ in the digits beyond the
+//! twelfth decimal: prices round up, budgets down.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ impl AmountInput {
         }
     }
 
-    /// A decimal in a text; other numbers may have lost digits.
+    /// Only a whole number or a decimal in a text; other numbers may have lost digits.
     pub fn exact(&self) -> Result<Cost, CostError> {
         match self {
             Self::Whole(number) => Ok(Cost::from_units(*number)),
@@ -104,12 +104,12 @@ impl Visitor<'_> for AmountVisitor {
     }
 }
 
-/// [`Cost`], `Option<Cost>` or `Vec<Cost>`: what the modules here write and read.
+/// [`Cost`], `Option<Cost>` or `Vec<Cost>`: the types that the modules here write and read.
 pub trait Amounts: Sized {
     /// Exact decimals in texts.
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// Each amount as `cost` takes it.
+    /// Reads each amount by `cost`.
     fn read<'de, D: Deserializer<'de>>(
         deserializer: D,
         cost: fn(&AmountInput) -> Result<Cost, CostError>,
@@ -183,7 +183,7 @@ pub mod price {
 
     pub use super::exact::serialize;
 
-    /// Reads numbers and decimals in texts alike.
+    /// Reads numbers, and decimals in texts.
     pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
@@ -197,7 +197,7 @@ pub mod budget {
 
     pub use super::exact::serialize;
 
-    /// Reads numbers and decimals in texts alike.
+    /// Reads numbers, and decimals in texts.
     pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_amount_is_refused() {
+    fn other_texts_are_refused() {
         for wrong in
             ["-1", "-0.5", "\"1e3\"", "\"\"", "true", "1e16", "\"0.1234567890123x\"", "\"é\""]
         {

@@ -1,4 +1,4 @@
-//! What guarantees and units are called.
+//! Names of guarantees and units.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum GuaranteeName {
     /// P(any certificate is wrong) ≤ delta, shares of it lent to the answers that are worked on: the
-    /// default with the policies rcb and oracle, which think about whom to lend to.
+    /// default with the policies rcb and oracle, which choose the answers to lend to.
     #[default]
     Lent,
     /// P(any certificate is wrong) ≤ delta, stepping down: the default with the other policies.
@@ -23,12 +23,12 @@ pub enum GuaranteeName {
     Fdr,
     /// The paper's own certificates, for comparison: valid, and far more expensive.
     Paper,
-    /// Nothing is certified: the only one with the policy fixed, which makes recordings.
+    /// Nothing is certified: the only guarantee of the policy fixed, which makes recordings.
     None,
 }
 
 impl GuaranteeName {
-    /// As files spell it.
+    /// The name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holm => "holm",
@@ -42,7 +42,7 @@ impl GuaranteeName {
 }
 
 impl GuaranteeName {
-    /// What suits a policy where nothing is said.
+    /// The default guarantee of a policy.
     pub fn natural(policy: &str) -> Self {
         natural_guarantee(policy).into()
     }
@@ -80,7 +80,7 @@ impl From<Guarantee> for GuaranteeName {
     }
 }
 
-/// What money counts.
+/// The unit of money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -96,7 +96,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As files spell it.
+    /// The name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tokens => "tokens",
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_is_what_is_read_and_written() {
+    fn names_are_the_same_when_shown_read_and_written() {
         use GuaranteeName::{Fdr, Holm, Lent, Paper, Union};
         for guarantee in [Lent, Holm, Union, Fdr, Paper, GuaranteeName::None] {
             let text = serde_json::to_string(&guarantee).unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_that_of_the_core() {
+    fn the_default_guarantee_is_that_of_the_core() {
         assert_eq!(Guarantee::from(GuaranteeName::default()), Guarantee::default());
     }
 }

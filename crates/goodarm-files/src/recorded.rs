@@ -1,4 +1,4 @@
-//! Recorded draws: how they are drawn, and the lines of pools.
+//! Recorded draws: how they are drawn, and the lines of files of pools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,38 +11,38 @@ pub enum Draws {
     /// Independent draws: certifies the mean of the recording.
     #[default]
     WithReplacement,
-    /// Each outcome once: certifies the verifier's mean. A pair ends where its outcomes do.
+    /// Each outcome once: certifies the verifier's mean. A pair is over when its outcomes are used up.
     InOrder,
 }
 
 /// One line of a file of pools: a question with its recorded answers. Other fields are ignored.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PoolLine {
-    /// The question's name.
+    /// The question's id.
     pub id: Value,
-    /// Its right answer; for figures only.
+    /// The right answer; for figures only.
     #[serde(default)]
     pub gold: Option<String>,
-    /// The answer that is asked about; for figures only.
+    /// The answer to be checked; for figures only.
     #[serde(default)]
     pub candidate: Option<PoolAnswer>,
-    /// The recorded answers, in the order in which they were given.
+    /// The recorded answers, in the order of their calls.
     pub solutions: Vec<PoolAnswer>,
 }
 
 /// One recorded answer. Other fields are ignored.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PoolAnswer {
-    /// All of it; the final answer alone if that is all there is.
+    /// The whole text; without it, the final answer alone.
     #[serde(default)]
     pub text: Option<Value>,
     /// The final answer.
     #[serde(default)]
     pub answer: Value,
-    /// What it cost.
+    /// The cost of the call.
     #[serde(default)]
     pub cost: Option<f64>,
-    /// The same, where money is tokens.
+    /// The cost where money is tokens.
     #[serde(default)]
     pub tokens: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! What is known of a verifier's scores before any is seen.
+//! What a verifier's scores are declared to be.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-/// What is known of scores.
+/// What scores are declared to be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(into = "ScoresText")]
 #[schemars(with = "ScoresText", rename = "Scores")]
@@ -18,21 +18,21 @@ pub enum Scores {
     Binary,
     /// Anything in a range.
     Bounded {
-        /// The lowest score there can be, which a failed call counts as, and the highest.
+        /// The lowest possible score, which a failed call counts as, and the highest.
         range: [f64; 2],
     },
-    /// The verifier always answers the same, so one call tells all.
+    /// The verifier always gives the same score, so one call is enough.
     Exact,
     /// Noise of at most sigma around the mean.
     SubGaussian {
         /// An upper bound on the noise: declared, never estimated.
         sigma: f64,
-        /// The lowest score there can be, which a failed call counts as.
+        /// The lowest possible score, which a failed call counts as.
         lowest: Option<f64>,
     },
 }
 
-/// [`Scores`] as files spell them.
+/// [`Scores`] as in files.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum ScoresText {
@@ -40,19 +40,19 @@ enum ScoresText {
     Binary,
     /// Anything from 0 to 1.
     Bounded,
-    /// The verifier always answers the same, so one call tells all.
+    /// The verifier always gives the same score, so one call is enough.
     Exact,
     /// Anything in a range.
     #[serde(rename = "bounded")]
     Within {
-        /// The lowest score there can be, which a failed call counts as, and the highest.
+        /// The lowest possible score, which a failed call counts as, and the highest.
         range: [f64; 2],
     },
     /// Noise of at most sigma around the mean.
     SubGaussian {
         /// An upper bound on the noise: declared, never estimated.
         sigma: f64,
-        /// The lowest score there can be, which a failed call counts as.
+        /// The lowest possible score, which a failed call counts as.
         lowest: Option<f64>,
     },
 }
@@ -72,10 +72,10 @@ impl From<Scores> for ScoresText {
 impl Scores {
     /// Anything from 0 to 1.
     pub const UNIT: Self = Self::Bounded { range: [0.0, 1.0] };
-    /// Any number, with a noise of 1: what the paper assumes.
+    /// Any number, with a noise of 1: the assumption of the paper.
     pub const OF_THE_PAPER: Self = Self::SubGaussian { sigma: 1.0, lowest: None };
 
-    /// As files spell it, without what is declared beside it.
+    /// The name in files, without range or noise.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Binary => "binary",
@@ -85,7 +85,7 @@ impl Scores {
         }
     }
 
-    /// Between which numbers a threshold makes sense.
+    /// The range in which a threshold makes sense.
     pub const fn range(self) -> [f64; 2] {
         match self {
             Self::Bounded { range } => range,
@@ -158,11 +158,11 @@ pub enum Word {
     Bounded,
     /// Always the same.
     Exact,
-    /// Only where the noise need not be declared.
+    /// Only in files where the noise need not be declared.
     SubGaussian,
 }
 
-/// Sub-Gaussian scores were named without their noise.
+/// Sub-Gaussian scores without their noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("sub-gaussian scores need their noise: {{ sub-gaussian = {{ sigma = 1 }} }}")]
 pub struct SigmaMissing;
@@ -180,8 +180,8 @@ impl TryFrom<Word> for Scores {
     }
 }
 
-/// A word, or a table with one key: for files that allow other tables than [`Scores`] does. `T` is
-/// an enum; a word may be a key of it, too.
+/// A word, or a table with one key: for files with other tables than those of [`Scores`]. `T` is an enum; a
+/// word may be one of its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WordOrTable<T> {
     /// `"binary"`
@@ -213,7 +213,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for WordOrTableVisitor<T> {
         let table = T::deserialize(MapAccessDeserializer::new(&mut map))?;
         match map.next_key::<IgnoredAny>()? {
             None => Ok(WordOrTable::Table(table)),
-            Some(_) => Err(de::Error::custom("expected one key, found another one, too")),
+            Some(_) => Err(de::Error::custom("expected one key, found several")),
         }
     }
 }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_may_stand_alone_or_have_a_table() {
+    fn a_word_is_read_alone_and_as_the_key_of_a_table() {
         #[derive(Debug, PartialEq, Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         enum Table {

@@ -1,11 +1,10 @@
-//! The spelling that was probably meant.
+//! Suggestions for misspelt words, and messages about unknown words and keys.
 
 use crate::visible::visible_line;
 
-/// The name that was probably meant: the one that is spelled most like it, if any resembles it. In other
-/// cases of letters it is the same name.
+/// The name that is spelled most like `found`, if any resembles it. Case does not matter.
 pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Comparing takes time that grows with the length, and no name of ours is as long.
+    // The comparison takes time that grows with the length, and none of our names is as long.
     let found = found.chars().take(SPELLING_CHARS_MAX).collect::<String>().to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&found, &name.to_lowercase());
     let resembles = |distance: usize, name: &str| {
@@ -19,23 +18,24 @@ pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// Asks whether one of these names was meant, behind what is wrong with `found`; empty if none resembles it.
+/// The end of a message about `found`: a question whether one of these names was meant, or nothing if none
+/// resembles it.
 pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     hint(nearest(found, names))
 }
 
-/// The same for a name that was found already.
+/// The same for a name that is already known.
 pub fn hint(meant: Option<&str>) -> String {
     meant.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
 }
 
-/// What is said of a word that is none of these.
+/// A message about a word that is not in a list.
 pub fn none_of(word: &str, names: &[&str]) -> String {
     let hint = did_you_mean(word, names.iter().copied());
     format!("{word:?} is not one of {}{hint}", names.join(", "))
 }
 
-/// The first of many problems, and how many more there are.
+/// The first [`PROBLEMS_MAX`] problems, and the number of the others.
 pub fn first_of(mut problems: Vec<String>) -> Vec<String> {
     let more = problems.len().saturating_sub(PROBLEMS_MAX);
     problems.truncate(PROBLEMS_MAX);
@@ -43,20 +43,19 @@ pub fn first_of(mut problems: Vec<String>) -> Vec<String> {
     problems
 }
 
-/// What serde says of an unknown word or key: the word, and the names that it expected.
+/// The word in serde's message about an unknown word or key, and the names that it expected.
 pub(crate) fn unknown(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     let start = message.find('`')? + 1;
     if !message.starts_with("unknown ") {
         return None;
     }
-    // The word may itself contain anything, the names do not.
+    // The word may contain any characters; the names do not.
     let (found, expected) = message[start..].rsplit_once("`, expected ")?;
     Some((found, expected.split('`').skip(1).step_by(2)))
 }
 
-/// What is wrong with a file, in the words that all files have, from what a parser says: `budgt: no such
-/// key; did you mean `budget`?`.
-pub fn told(message: &str) -> String {
+/// A parser's message, in the words that all files share: `budgt: no such key; did you mean `budget`?`.
+pub fn plain_message(message: &str) -> String {
     for (start, fault) in FAULTS {
         if let Some(key) = message.strip_prefix(&format!("{start} field `")) {
             return format!("{}: {fault}", key.trim_end_matches('`'));
@@ -71,7 +70,7 @@ pub fn told(message: &str) -> String {
     }
 }
 
-/// What is said of a key that is none of these: the one that was meant, or all of them.
+/// A message about an unknown key, with the most similar name, or with all names.
 pub fn no_such_key<'a>(key: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     match nearest(key, names.iter().copied()) {
@@ -84,11 +83,11 @@ pub(crate) fn key_hint(meant: Option<&str>) -> String {
     meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
-/// Serde's words with those of files in the place of Rust's; if one name is meant, the others are
-/// left out.
+/// Serde's message with words of files instead of words of Rust, and the name that was probably meant.
+/// Without such a name, the message lists all of them.
 pub(crate) fn reworded(text: &str) -> (String, Option<String>) {
     if let Some((found, names)) = unknown(text) {
-        // The path ends in a key that is not known, but not in a word.
+        // The path ends in an unknown key, but not in an unknown word.
         let fault = match text.starts_with("unknown field") {
             true => NO_SUCH_KEY.to_owned(),
             false => format!("unknown word `{}`", shortened(found, PART_CHARS_MAX)),
@@ -119,23 +118,23 @@ pub(crate) fn reworded(text: &str) -> (String, Option<String>) {
         "sequence" => "a list",
         "map" => "an object",
         _ if text.starts_with("invalid length ") => "a list",
-        // Else a kind and a value, such as: string "two", integer `2`.
+        // Otherwise a kind and a value, such as: string "two", integer `2`.
         _ => found.strip_prefix("string ").or(found.split('`').nth(1)).unwrap_or(found),
     };
     (format!("expected {expected}, found {}", shortened(found, PART_CHARS_MAX)), None)
 }
 
-/// What a file says may be long, and may do things to a terminal.
+/// A part of a file, which may be long and contain control characters, for a message.
 pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
     let dots = if text.chars().nth(chars_max).is_some() { "…" } else { "" };
     visible_line(text.chars().take(chars_max)) + dots
 }
 
-/// How serde begins, and what is meant.
+/// The beginnings of serde's messages, and our words for them.
 pub(crate) const FAULTS: [(&str, &str); 2] =
     [("missing", "this key is missing"), ("duplicate", "this key is given twice")];
 const NO_SUCH_KEY: &str = "no such key";
 const SPELLING_CHARS_MAX: usize = 100;
-/// Problems of a file that are shown.
+/// Problems of a file that are listed; the others are counted.
 pub const PROBLEMS_MAX: usize = 20;
 pub(crate) const PART_CHARS_MAX: usize = 60;

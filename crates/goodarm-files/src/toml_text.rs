@@ -1,12 +1,12 @@
-//! TOML in, a value or a helpful error out.
+//! Parses TOML into a value or a helpful error.
 
 use std::fmt;
 
 use serde::de::DeserializeOwned;
 
-use crate::spelling::{reworded, told};
+use crate::spelling::{plain_message, reworded};
 
-/// What is wrong with a TOML text, and where. It shows the line itself, too.
+/// An error in a TOML text, with its place. Its message includes the line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct TomlError {
     /// Counted from 1.
@@ -17,7 +17,7 @@ pub struct TomlError {
     pub message: String,
     /// The key or word that was probably meant.
     pub suggestion: Option<String>,
-    /// The place and what is wrong there; of what is not TOML, the line itself with a mark below it.
+    /// The whole message: the place and the error; for invalid TOML, the line with a mark below it.
     shown: String,
 }
 
@@ -39,7 +39,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
             .iter()
             .any(|start| message.starts_with(start) && message.contains(['`', ':']));
         let shown = if is_of_keys {
-            format!("line {line}, column {column}: {}", told(message))
+            format!("line {line}, column {column}: {}", plain_message(message))
         } else {
             error.to_string().trim_end().to_owned()
         };
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where_and_what_was_meant() {
+    fn errors_have_a_place_and_a_suggestion() {
         let right = "guarantee = \"holm\"\n";
         check(
             &format!("{right}\"scöres\" = \"exact\"\n"),

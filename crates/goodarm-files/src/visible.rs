@@ -1,12 +1,11 @@
-//! Text that others wrote, as a terminal may have it.
+//! Foreign text, made safe for a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The text with every character that could do something to a terminal, or that cannot be seen, written
-/// as an escape: colours and titles, characters that turn the direction of writing, those without a
-/// width. Line ends and tabs stay. JSON stays JSON and says the same, since nothing but a string of it
-/// can hold such a character.
+/// The text with an escape for every character that could control a terminal or is invisible: colours and
+/// titles, changes of the writing direction, characters without a width. Line ends and tabs stay. JSON
+/// keeps its meaning, since only its strings can hold such a character.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_kept = |c: char| matches!(c, '\n' | '\t') || is_visible(c);
     if text.chars().all(is_kept) {
@@ -19,7 +18,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same in one line.
+/// The same on one line: line ends and tabs are escaped as well.
 pub fn visible_line(text: impl Iterator<Item = char>) -> String {
     let mut shown = String::new();
     for c in text {
@@ -28,7 +27,7 @@ pub fn visible_line(text: impl Iterator<Item = char>) -> String {
     shown
 }
 
-/// As JSON has it, so that one form will do for both.
+/// The escape of JSON, so that one form fits both.
 fn push_escaped(shown: &mut String, c: char) {
     for unit in c.encode_utf16(&mut [0; 2]) {
         let _ = write!(shown, "\\u{unit:04x}");
@@ -47,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_do_something_is_seen_instead() {
+    fn control_and_invisible_characters_are_escaped() {
         for (text, expected) in [
             ("plain, naïve, 日本語　, a\tb\n", "plain, naïve, 日本語　, a\tb\n"),
             ("\u{1b}]0;title\u{7}\u{1b}[31m", "\\u001b]0;title\\u0007\\u001b[31m"),
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn json_says_the_same() {
+    fn json_keeps_its_meaning() {
         let value = serde_json::json!({"a\u{9b}": "\u{202e}\u{7f}\u{1b}\\\u{e0041}é"});
         let shown = visible(&value.to_string()).into_owned();
         assert!(shown.chars().all(is_visible), "{shown}");

@@ -1,10 +1,10 @@
-//! Amounts and counts as people write them. Files and JSON have exact decimals instead ([`crate::money`]).
+//! Amounts and counts in messages. Files and JSON have exact decimals instead ([`crate::money`]).
 
 use goodarm_core::Cost;
 
 use crate::Unit;
 
-/// An amount: 60,000 or 0.00089, never 8.9e-4. Two digits that matter are enough for what is small.
+/// An amount: 60,000 or 0.00089, never 8.9e-4. Two significant digits are enough for small amounts.
 pub fn amount(cost: Cost, unit: Unit) -> String {
     let units = cost.units();
     if cost != Cost::ZERO && units < TRIFLE {
@@ -14,7 +14,7 @@ pub fn amount(cost: Cost, unit: Unit) -> String {
         return thousands(&format!("{units:.0}"));
     }
     if unit == Unit::Dollars && units >= 0.1 {
-        // Cents, both of them.
+        // Always two digits of cents.
         let decimals = if units >= 1.0 { 2 } else { 3 };
         return grouped(&format!("{units:.decimals$}"), 2);
     }
@@ -23,14 +23,14 @@ pub fn amount(cost: Cost, unit: Unit) -> String {
     grouped(&format!("{units:.decimals$}"), 0)
 }
 
-/// An amount with what it is an amount of: 1 token, 0.50 dollars.
+/// An amount with its unit: 1 token, 0.50 dollars.
 pub fn money(cost: Cost, unit: Unit) -> String {
     let amount = amount(cost, unit);
     let is_one = amount == "1";
     format!("{amount} {}", if is_one { one_of(unit) } else { unit.name() })
 }
 
-/// The price of a call in a list: a check that this program makes itself is free.
+/// The price of a call in a list: a check within this program is free.
 pub fn price(cost: Cost, unit: Unit) -> String {
     match unit {
         _ if is_free(cost) => "free".into(),
@@ -39,25 +39,25 @@ pub fn price(cost: Cost, unit: Unit) -> String {
     }
 }
 
-/// Whether a call of this price is free for people; in the books nothing is, quite.
+/// Whether a price is shown as free; in the books no price is zero.
 pub fn is_free(price: Cost) -> bool {
     price.units() <= FREE
 }
 
-/// So many of something: 1 call, 1,200 calls, 2 retries.
+/// A count with its noun: 1 call, 1,200 calls, 2 retries.
 pub fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     format!("{} {}", number(count), plural(count, noun))
 }
 
-/// The same as the subject of a sentence about the past: 1 bill was, 2 bills were.
+/// The same with a verb in the past tense: 1 bill was, 2 bills were.
 pub fn were(count: impl TryInto<u64>, noun: &str) -> String {
     let text = counted(count, noun);
     let verb = if text.starts_with("1 ") { "was" } else { "were" };
     format!("{text} {verb}")
 }
 
-/// A noun for so many.
+/// A noun in singular or plural.
 pub fn plural(count: u64, noun: &str) -> String {
     match noun.strip_suffix('y') {
         _ if count == 1 => noun.to_owned(),
@@ -71,7 +71,7 @@ pub fn number(count: u64) -> String {
     thousands(&count.to_string())
 }
 
-/// The digits of a whole number with its thousands apart.
+/// The digits of a whole number with commas between thousands.
 pub fn thousands(digits: &str) -> String {
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -83,7 +83,7 @@ pub fn thousands(digits: &str) -> String {
     text
 }
 
-/// Thousands apart, and no zeros at the end but for so many decimals.
+/// A decimal with commas between thousands, and without zeros at the end beyond `decimals_min`.
 fn grouped(decimal: &str, decimals_min: usize) -> String {
     let (whole, rest) = decimal.split_at(decimal.find('.').unwrap_or(decimal.len()));
     let kept = rest.trim_end_matches('0').trim_end_matches('.').len();
@@ -91,11 +91,11 @@ fn grouped(decimal: &str, decimals_min: usize) -> String {
     format!("{}{}", thousands(whole), &rest[..kept.max(least)])
 }
 
-/// 1 − δ with all its nines, because 99.99 % is not 100 %; never rounded up.
+/// 1 − δ as a percentage with all its nines, because 99.99 % is not 100 %; never rounded up.
 pub fn confidence(delta: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 12")]
     let decimals = (-(100.0 * delta).log10()).ceil().clamp(0.0, 10.0) as usize + 2;
-    // The binary form of 0.07 is a bit more, which must not take a tenth of a percent away.
+    // The binary form of 0.07 is a little larger, which must not cost a tenth of a percent.
     let exact = format!("{:.*}", (decimals + 4).min(13), 100.0 - 100.0 * delta);
     let kept = exact.find('.').map_or(exact.len(), |point| point + 1 + decimals);
     let kept = &exact[..kept.min(exact.len())];
@@ -111,13 +111,13 @@ const fn one_of(unit: Unit) -> &'static str {
     }
 }
 
-/// What no one wants to see in digits.
+/// Smaller amounts are shown as ≈ 0.
 const TRIFLE: f64 = 1e-7;
 /// The price of a check: a billionth.
 const FREE: f64 = 1e-9;
 
-/// A text in one line, for a reason. Of a long one the beginning and the end: a server says first what
-/// is wrong, a program last.
+/// A text on one line. A long one keeps its beginning and its end: servers put the reason first, programs
+/// last.
 pub fn in_short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let count = line.chars().count();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_not_many() {
+    fn nouns_have_a_plural() {
         assert_eq!(counted(1_u64, "call"), "1 call");
         assert_eq!(counted(0_u64, "failure"), "0 failures");
         assert_eq!(counted(2_usize, "retry"), "2 retries");
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_reason_keeps_its_beginning_and_its_point() {
+    fn a_long_text_keeps_its_beginning_and_its_end() {
         assert_eq!(in_short(" a\n  b "), "a b");
         let text =
             format!("Traceback: {} ZeroDivisionError: division by zero", "é ".repeat(100_000));

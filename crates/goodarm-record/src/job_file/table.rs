@@ -193,7 +193,7 @@ fn list_hint(message: &str, text: &str) -> String {
 
 /// What the parser says, in our words.
 fn message(error: &toml::de::Error) -> String {
-    goodarm_files::told(error.message().trim_end())
+    goodarm_files::plain_message(error.message().trim_end())
 }
 
 const HINT_BYTES_MAX: usize = 200;
