@@ -14,4 +14,4 @@ static TARGET: LazyLock<&FuzzTarget> = LazyLock::new(|| {
 });
 
 // A panic that is caught and reported as an error is no finding.
-fuzz_target!(init: goodarm_data::panics::hush(), |bytes: &[u8]| (TARGET.run)(bytes));
+fuzz_target!(init: goodarm_data::panics::silence_caught(), |bytes: &[u8]| (TARGET.run)(bytes));

@@ -1,4 +1,4 @@
-//! Final answers: where they are in a text, and when two of them are the same.
+//! Final answers: finding them in a text, and comparing them.
 
 mod json;
 mod latex;
@@ -29,23 +29,23 @@ pub enum ExtractName {
     LastNumber,
     /// The first word, without punctuation, in lower case.
     FirstWord,
-    /// All of it, white space at the ends aside.
+    /// The whole text, trimmed.
     Whole,
     /// At the JSON pointer `pointer`.
     Json,
-    /// What the first group of `pattern` matches last.
+    /// The last match of the first group of `pattern`.
     Regex,
 }
 
 /// Finds the final answer in a text.
 #[derive(Clone, Debug)]
 pub struct Extractor {
-    place: Place,
+    location: Location,
 }
 
-/// Where the final answer is, with what is needed to look there.
+/// Where the final answer is, with the pointer or pattern to find it.
 #[derive(Clone, Debug)]
-enum Place {
+enum Location {
     Gsm8k,
     Boxed,
     LastNumber,
@@ -56,7 +56,7 @@ enum Place {
 }
 
 impl Extractor {
-    /// An extractor; `pattern` and `pointer` are for the names that need them.
+    /// An extractor; `pattern` and `pointer` only for the names that need them.
     pub fn new(
         name: ExtractName,
         pattern: Option<&str>,
@@ -68,24 +68,24 @@ impl Extractor {
         if pointer.is_some() && name != ExtractName::Json {
             return Err(KeyProblem::new("pointer", "needs extract = \"json\""));
         }
-        let place = match name {
-            ExtractName::Gsm8k => Place::Gsm8k,
-            ExtractName::Boxed => Place::Boxed,
-            ExtractName::LastNumber => Place::LastNumber,
-            ExtractName::FirstWord => Place::FirstWord,
-            ExtractName::Whole => Place::Whole,
-            ExtractName::Json => Place::Json(checked_pointer(pointer)?),
-            ExtractName::Regex => Place::Regex(checked_pattern(pattern)?),
+        let location = match name {
+            ExtractName::Gsm8k => Location::Gsm8k,
+            ExtractName::Boxed => Location::Boxed,
+            ExtractName::LastNumber => Location::LastNumber,
+            ExtractName::FirstWord => Location::FirstWord,
+            ExtractName::Whole => Location::Whole,
+            ExtractName::Json => Location::Json(checked_pointer(pointer)?),
+            ExtractName::Regex => Location::Regex(checked_pattern(pattern)?),
         };
-        Ok(Self { place })
+        Ok(Self { location })
     }
 
-    /// The final answer, if there is one. A text that makes too much work has none.
+    /// The final answer, if there is one. A text that takes too much work has none.
     pub fn extract(&self, text: &str) -> Option<String> {
         self.find(text).ok()
     }
 
-    /// The final answer, or what to say of the text.
+    /// The final answer, or the reason that there is none.
     pub fn find(&self, text: &str) -> Result<String, String> {
         match self.extract_within(text, &Steps::new(STEPS_MAX)) {
             Ok(Some(answer)) => Ok(answer),
@@ -94,58 +94,60 @@ impl Extractor {
         }
     }
 
-    /// The final answer, if there is one, found in so many steps.
+    /// The final answer, if there is one, found within a number of steps.
     pub fn extract_within(&self, text: &str, steps: &Steps) -> Result<Option<String>, Limit> {
         steps.take_text(text.len())?;
-        let answer = match &self.place {
-            Place::Gsm8k => {
+        let answer = match &self.location {
+            Location::Gsm8k => {
                 let after = text.rsplit_once("####").map(|(_, after)| after);
                 after.and_then(number::first).map(|found| found.plain)
             }
-            Place::Boxed => latex::last_boxed(text),
-            Place::LastNumber => number::last(text).map(|found| found.plain),
-            Place::FirstWord => first_word(text).map(|(word, _)| word),
-            Place::Whole => Some(text.trim().to_owned()),
-            Place::Json(pointer) => json::first_value_within(text, steps)?
+            Location::Boxed => latex::last_boxed(text),
+            Location::LastNumber => number::last(text).map(|found| found.plain),
+            Location::FirstWord => first_word(text).map(|(word, _)| word),
+            Location::Whole => Some(text.trim().to_owned()),
+            Location::Json(pointer) => json::first_value_within(text, steps)?
                 .and_then(|value| json::text_at(&value, pointer)),
-            Place::Regex(pattern) => last_match(pattern, text, steps)?
+            Location::Regex(pattern) => last_match(pattern, text, steps)?
                 .and_then(|found| found.get(1).or_else(|| found.get(0)))
                 .map(|found| found.as_str().trim().to_owned()),
         };
         Ok(answer.filter(|answer| !answer.is_empty()))
     }
 
-    /// The final answer in a text that was cut off, if more text could not have changed it: only a
-    /// first word that something follows is safe, since every other place is at the end.
+    /// The final answer in a text that was cut off, if more text could not have changed it. Only a first
+    /// word is safe, and only if something follows it: all others are at the end of a text.
     pub fn extract_cut(&self, text: &str) -> Option<String> {
-        match self.place {
-            Place::FirstWord => {
+        match self.location {
+            Location::FirstWord => {
                 first_word(text).filter(|(_, end)| *end < text.len()).map(|(word, _)| word)
             }
             _ => None,
         }
     }
 
-    /// Whether it is found in a moment.
+    /// Whether the search takes less than about a millisecond.
     pub const fn is_quick_for(&self, text: &str) -> bool {
-        text.len() <= BYTES_AT_ONCE && !matches!(self.place, Place::Json(_) | Place::Regex(_))
+        text.len() <= BYTES_AT_ONCE
+            && !matches!(self.location, Location::Json(_) | Location::Regex(_))
     }
 
-    /// What to say when there is none.
+    /// The reason for a text without a final answer.
     pub const fn absence(&self) -> &'static str {
-        match self.place {
-            Place::Gsm8k => "no number after ####",
-            Place::Boxed => "no \\boxed{}",
-            Place::LastNumber => "no number",
-            Place::FirstWord => "no word",
-            Place::Whole => "nothing",
-            Place::Json(_) => "nothing at the JSON pointer",
-            Place::Regex(_) => "no match of the pattern",
+        match self.location {
+            Location::Gsm8k => "no number after ####",
+            Location::Boxed => "no \\boxed{}",
+            Location::LastNumber => "no number",
+            Location::FirstWord => "no word",
+            Location::Whole => "nothing",
+            Location::Json(_) => "nothing at the JSON pointer",
+            Location::Regex(_) => "no match of the pattern",
         }
     }
 }
 
-/// The last match. Each search is one pass over what is left at most, but there may be many.
+/// The last match. Each search is at most one pass over the rest of the text, but there may be many
+/// searches.
 fn last_match<'t>(
     pattern: &Pattern,
     text: &'t str,
@@ -163,13 +165,13 @@ fn last_match<'t>(
     }
 }
 
-/// The first word in lower case, and where it ends.
+/// The first word in lower case, and the byte at which it ends.
 pub fn first_word(text: &str) -> Option<(String, usize)> {
     let found = WORD.find(text)?;
     Some((found.as_str().to_lowercase().replace('’', "'"), found.end()))
 }
 
-/// A JSON pointer, checked.
+/// Checks a JSON pointer.
 pub fn checked_pointer(pointer: Option<&str>) -> Result<String, KeyProblem> {
     match pointer {
         None => {
@@ -183,7 +185,7 @@ pub fn checked_pointer(pointer: Option<&str>) -> Result<String, KeyProblem> {
     }
 }
 
-/// A regular expression, checked.
+/// Checks a regular expression.
 pub fn checked_pattern(pattern: Option<&str>) -> Result<Pattern, KeyProblem> {
     let pattern =
         pattern.ok_or_else(|| KeyProblem::missing("pattern", "a regular expression is needed"))?;

@@ -1,12 +1,12 @@
-//! Files from others, read with bounds: a small one may unpack to more than any memory, and a line of it
-//! may have no end.
+//! Limits for foreign files: a small packed file may unpack to more than the memory, and a line may be
+//! endless.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use goodarm_files::words::number;
 
-/// What is in a file; unpacked if its name ends in `.gz`, and then not without end.
+/// The content of a file; unpacked, up to a limit, if its name ends in `.gz`.
 pub fn unpacked<'a>(path: &Path, file: impl Read + 'a) -> BufReader<Box<dyn Read + 'a>> {
     let is_packed = path.extension().is_some_and(|extension| extension == "gz");
     let reader: Box<dyn Read + 'a> = if is_packed {
@@ -18,27 +18,27 @@ pub fn unpacked<'a>(path: &Path, file: impl Read + 'a) -> BufReader<Box<dyn Read
     BufReader::with_capacity(1 << 20, reader)
 }
 
-/// How many bytes a packed file of this length may unpack to.
+/// The most bytes that a packed file of this length may unpack to.
 pub const fn unpacked_max(packed_len: u64) -> u64 {
     let by_length = packed_len.saturating_mul(UNPACKED_TIMES_MAX);
     if by_length > UNPACKED_BYTES_MIN { by_length } else { UNPACKED_BYTES_MIN }
 }
 
-/// How much memory the values of one JSON text of a file of this length may take.
+/// The most memory for the values of one JSON text in a file of this length.
 pub const fn memory_max(file_len: u64) -> u64 {
     let by_length = file_len.saturating_mul(MEMORY_TIMES_MAX);
     if by_length > MEMORY_BYTES_MIN { by_length } else { MEMORY_BYTES_MIN }
 }
 
-/// How long a file is; 0 if nobody knows.
+/// The length of a file; 0 if it is unknown.
 pub fn length_of(path: &Path) -> u64 {
     path.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// What is wrong with a JSON text whose values would take more memory than this. To see it takes no
-/// parser, and one would have built them by the time it knows.
+/// The problem of a JSON text whose values would take more memory than this. Values are counted without a
+/// parser, which would have to build them first.
 pub fn too_many_values(text: &[u8], memory_max: u64) -> Option<String> {
-    // Most texts are so short that they need no look.
+    // Most texts are too short to exceed the limit.
     if (text.len() as u64).saturating_mul(MEMORY_PER_OBJECT) <= memory_max {
         return None;
     }
@@ -68,7 +68,7 @@ pub fn too_many_values(text: &[u8], memory_max: u64) -> Option<String> {
     })
 }
 
-/// What comes out of a packed file: an error once there is more than was allowed.
+/// The unpacked content of a file, with an error as soon as it exceeds a limit.
 pub struct AtMost<R> {
     input: R,
     left: u64,
@@ -76,7 +76,7 @@ pub struct AtMost<R> {
 }
 
 impl<R: Read> AtMost<R> {
-    /// At most so much of this input.
+    /// At most `most` bytes of this input.
     pub const fn new(input: R, most: u64) -> Self {
         Self { input, left: most, most }
     }
@@ -88,7 +88,7 @@ impl<R: Read> Read for AtMost<R> {
         self.left = self.left.checked_sub(length as u64).ok_or_else(|| {
             let most = self.most >> 20;
             io::Error::other(format!(
-                "it unpacks to more than {most} MiB, as no text does: if it is right, unpack it first"
+                "it unpacks to more than {most} MiB, more than any text: if that is intended, unpack it first"
             ))
         })?;
         Ok(length)
@@ -105,7 +105,7 @@ pub fn read_line(input: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<b
     Ok(length > 0)
 }
 
-/// All lines without their ends.
+/// All lines, without line ends.
 pub fn lines(mut input: impl BufRead) -> impl Iterator<Item = io::Result<String>> {
     let mut buffer = Vec::new();
     std::iter::from_fn(move || match read_line(&mut input, &mut buffer) {
@@ -119,7 +119,7 @@ pub fn lines(mut input: impl BufRead) -> impl Iterator<Item = io::Result<String>
     })
 }
 
-/// The same for lines of JSON, none of which takes more memory than this.
+/// The same for lines of JSON, with an error for a line that would take more memory than this.
 pub fn json_lines(
     input: impl BufRead,
     memory_max: u64,
@@ -138,20 +138,20 @@ pub fn at_line(line: u64, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("line {line}: {error}"))
 }
 
-/// That a line or a row is longer than may be.
+/// The error for a line or row that is too long.
 pub fn too_long() -> io::Error {
     io::Error::other(format!("longer than {} MiB", LINE_BYTES_MAX >> 20))
 }
 
-/// No answer is that long; a packed file may be.
+/// Longer than any answer; only a packed file may have longer lines.
 pub const LINE_BYTES_MAX: u64 = 64 << 20;
 const UNPACKED_BYTES_MIN: u64 = 128 << 20;
-/// Texts are packed to a tenth or a twentieth.
+/// Texts are usually packed to a tenth or a twentieth.
 const UNPACKED_TIMES_MAX: u64 = 64;
 const MEMORY_BYTES_MIN: u64 = 1 << 30;
-/// Objects of a few short texts each take ten times their length.
+/// Objects with a few short texts take about ten times their length.
 const MEMORY_TIMES_MAX: u64 = 16;
-/// What a parser takes for a value in a list that has just grown, and for an object, which has room for
+/// The memory of a parser for a value in a list that has just grown, and for an object, which has room for
 /// a few fields.
 const MEMORY_PER_VALUE: u64 = 64;
 const MEMORY_PER_OBJECT: u64 = 700;
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_unpacks_without_end_is_an_error_and_what_just_fits_is_none() {
+    fn unpacking_has_a_limit() {
         let mut unpacked = Vec::new();
         let input = io::repeat(b' ').take(100);
         assert_eq!(AtMost::new(input, 100).read_to_end(&mut unpacked).expect("it fits"), 100);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_may_be_packed_as_texts_are() {
+    fn the_limit_grows_with_the_packed_length() {
         assert_eq!(unpacked_max(10), 128 << 20);
         assert_eq!(unpacked_max(1 << 30), 64 << 30);
         assert_eq!(unpacked_max(u64::MAX), u64::MAX);
@@ -192,7 +192,7 @@ mod tests {
         assert!(too_many_values(lists.as_bytes(), 1 << 20).is_some());
         let objects = format!("[{}0]", "{},".repeat(10_000));
         assert!(too_many_values(objects.as_bytes(), 5 << 20).is_some());
-        // What is in a text is no value.
+        // Commas and brackets inside a text are not values.
         let text = format!(r#"{{"a":"{}\\"}}"#, r#"[,{\","#.repeat(10_000));
         assert_eq!(too_many_values(text.as_bytes(), 1 << 20), None);
         let mut lines = json_lines(&b"1\n[2,[]]\n"[..], 200);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_their_ends_taken_off_and_one_without_end_is_an_error() {
+    fn lines_have_no_ends_and_a_limit() {
         let read: Vec<String> = lines(&b"a\r\n\nb"[..]).map(|line| line.expect("a line")).collect();
         assert_eq!(read, ["a", "", "b"]);
         let mut endless = lines(BufReader::new(io::repeat(b' ')));

@@ -1,5 +1,5 @@
-//! The bytes of others: files of candidates, final answers in texts, tables and templates, each read within
-//! limits. Nothing here waits for a network, a process or a clock.
+//! Foreign bytes: files of candidates, final answers in texts, tables and templates, all read within
+//! limits. This crate does no network I/O, starts no processes and reads no clock.
 
 pub mod answer;
 pub mod bounds;

@@ -1,7 +1,7 @@
-//! Panics of other people's code that are caught here and reported as errors.
+//! Panics of foreign code, caught and reported as errors.
 //!
-//! A panic is printed before anyone can catch it, by the hook of the process. That hook belongs to the
-//! program, so nothing here replaces it unasked: [`hush`] does, once, for a program that wants it.
+//! The panic hook of the process prints a panic before it can be caught. The hook belongs to the program,
+//! so only [`silence_caught`] replaces it, once, for a program that calls it.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -10,8 +10,8 @@ thread_local! {
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `work` gives, or what it said when it panicked. Everything that it may have left half done must
-/// be dropped with it.
+/// The result of `work`, or its panic message. The caller must drop everything that `work` may have left in
+/// an inconsistent state.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let before = IS_CAUGHT.replace(true);
     let outcome = panic::catch_unwind(AssertUnwindSafe(work));
@@ -22,12 +22,12 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// From now on panics that are caught here are not printed: the present hook gets all others, those of
-/// other threads at the same moment, too. For programs, before they start threads.
-pub fn hush() {
+/// From now on panics that are caught here are not printed. The previous hook still gets all others,
+/// including those of other threads at the same moment. For programs, before they start threads.
+pub fn silence_caught() {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        // A thread that is ending has nothing that could be caught any more.
+        // A thread that is ending catches nothing any more.
         if !IS_CAUGHT.try_with(Cell::get).unwrap_or(false) {
             hook(panic);
         }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_is_kept_and_the_mark_is_taken_back() {
+    fn the_message_is_kept_and_the_flag_reset() {
         assert_eq!(caught(|| 1), Ok(1));
         assert_eq!(caught(|| panic!("no page {}", 7)), Err::<(), _>("no page 7".into()));
         assert_eq!(caught(|| caught(|| panic!("inside"))), Ok(Err::<(), _>("inside".into())));

@@ -1,14 +1,14 @@
-//! Regular expressions of a job, and how much work it is to search with them.
+//! Regular expressions of a job, and the work that a search takes.
 //!
-//! A search goes through a text once. Most take a few instructions for each byte; one whose automaton
-//! grows too large, such as `.{1,800}`, takes as many for each of its states.
+//! A search is one pass over a text. Most patterns take a few instructions per byte; one whose automaton
+//! grows too large, such as `.{1,800}`, takes a few for each of its states.
 
 use regex::{Regex, RegexBuilder};
 
-/// A regular expression, and how large it is.
+/// A regular expression, and its compiled size.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    /// To search with.
+    /// The compiled expression.
     pub regex: Regex,
     compiled_bytes: usize,
 }
@@ -23,19 +23,19 @@ impl Pattern {
         Ok(Self { regex, compiled_bytes })
     }
 
-    /// How many bytes of plain text a pass over these is like.
+    /// The work of one pass over a text, as a number of bytes of plain text.
     pub fn bytes_like(&self, text: &str) -> usize {
         self.bytes_like_of(text.len(), !text.is_ascii())
     }
 
-    /// The same for a text of which only the length is known.
+    /// The work per byte of a text that may be beyond ASCII.
     pub fn slowness(&self) -> usize {
         self.bytes_like_of(1, true)
     }
 
     fn bytes_like_of(&self, bytes: usize, is_beyond_ascii: bool) -> usize {
         let is_large = self.compiled_bytes > SIZE_OF_SLOW || bytes > BYTES_OF_SLOW;
-        // The ends of words in any script are found by a slower engine.
+        // Word boundaries beyond ASCII need a slower engine.
         let has_words = is_beyond_ascii && self.regex.as_str().to_lowercase().contains("\\b");
         let by_size = if is_large { self.compiled_bytes / BYTES_PER_STATE } else { 1 };
         let slowness = by_size.max(if has_words { SLOWNESS_BEYOND_ASCII } else { 1 });
@@ -44,11 +44,11 @@ impl Pattern {
 }
 
 const SIZE_MIN: usize = 4 << 10;
-/// No more than the library allows.
+/// Up to the library's own limit.
 const SIZES: usize = 12;
-/// Larger ones are likely to be searched state by state,
+/// Larger patterns are likely to be searched state by state.
 const SIZE_OF_SLOW: usize = 128 << 10;
-/// and so may be others, in texts that are made for it: short ones do no harm.
+/// In longer texts, which may be crafted for it, other patterns may be as slow.
 const BYTES_OF_SLOW: usize = 1 << 20;
 const BYTES_PER_STATE: usize = 80;
 const SLOWNESS_BEYOND_ASCII: usize = 32;
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_searched_state_by_state_is_dear() {
+    fn large_automata_are_expensive() {
         let slowness = |pattern| Pattern::new(pattern).expect("a pattern").slowness();
         assert_eq!(slowness(r"#### *(-?\d+)"), 1);
         assert_eq!(slowness(r"(?s)<answer>(.*?)</answer>"), 1);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_megabytes_is_searched_at_the_price_of_the_worst() {
+    fn long_texts_count_as_the_worst_case() {
         let pattern = Pattern::new("a+b").expect("a pattern");
         let [short, long] = [1 << 20, 2 << 20].map(|count| "a".repeat(count));
         assert_eq!(pattern.bytes_like(&short), short.len());

@@ -1,56 +1,56 @@
-//! What is wrong with a verifier's keys.
+//! Problems with the keys of a job.
 
 use thiserror::Error;
 
-/// A key that is missing, unknown, or that cannot be right.
+/// A key that is missing or unknown, or whose value is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{key}: {message}")]
 pub struct KeyProblem {
-    /// The key, as the job file has it.
+    /// The key in the job file.
     pub key: String,
-    /// What sort of problem it is.
+    /// The kind of problem.
     pub kind: ProblemKind,
-    /// What was expected.
+    /// The expected value, or another explanation.
     pub message: String,
 }
 
-/// The sorts of problems that a job can have.
+/// The kinds of problems that a job can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProblemKind {
     /// The job file cannot be read.
     Unreadable,
-    /// A file of candidates was given in place of a job file.
+    /// A file of candidates was given instead of a job file.
     CandidatesFile,
     /// It is not TOML.
     Syntax,
-    /// A key that there is not.
+    /// An unknown key.
     UnknownKey,
-    /// A key that is needed.
+    /// A required key is missing.
     MissingKey,
-    /// A value that cannot be right.
+    /// A wrong value.
     Value,
     /// The candidates cannot be read, or some of them lack a field.
     Candidates,
-    /// A verifier uses a field that no candidate has, or that one lacks inside another field.
+    /// A verifier uses a field that no candidate has, or that a candidate lacks inside another field.
     UnknownField(String),
-    /// Taken together, the values state no problem that can be solved.
+    /// Together, the values are not a problem that can be solved.
     Terms,
 }
 
 impl KeyProblem {
-    /// A value that cannot be right, and what was expected of it.
+    /// A wrong value, and what was expected.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self { key: key.into(), kind: ProblemKind::Value, message: message.into() }
     }
 
-    /// A key that is needed, and what for.
+    /// A required key that is missing, and its purpose.
     pub fn missing(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind: ProblemKind::MissingKey, ..Self::new(key, message) }
     }
 }
 
-/// Puts a problem aside, so that a person hears of all of them at once.
+/// Collects a problem, so that all of them are reported at once.
 pub fn collect<T>(result: Result<T, KeyProblem>, problems: &mut Vec<KeyProblem>) -> Option<T> {
     result.map_err(|problem| problems.push(problem)).ok()
 }

@@ -1,48 +1,48 @@
-//! How much work an answer may make: an answer is other people's text, and must not hold up a run.
+//! Limits on the work for one answer: an answer is foreign text, and must not block a run.
 //!
-//! Work is counted in steps and not in time, so that the same answer comes to the same end on every
-//! machine and when a run is taken up again.
+//! Work is counted in steps instead of time, so that the same answer has the same result on every machine
+//! and in a resumed run.
 
 use std::cell::Cell;
 use std::fmt;
 
-/// The steps that are left.
+/// The number of steps left.
 #[derive(Debug)]
 pub struct Steps {
     left: Cell<u64>,
 }
 
-/// Which limit an answer went beyond.
+/// A limit that an answer exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Of steps.
+    /// The number of steps.
     Steps,
-    /// Of values inside of values.
+    /// The depth of nested values.
     Depth,
-    /// Of the bytes of JSON.
+    /// The bytes of JSON.
     JsonBytes,
 }
 
 impl Steps {
-    /// A number of steps that may be taken.
+    /// A budget of steps.
     pub const fn new(count: u64) -> Self {
         Self { left: Cell::new(count) }
     }
 
-    /// Takes so many steps. Once there are too few, there are none.
+    /// Takes `count` steps. If fewer are left, none are left afterwards.
     pub fn take(&self, count: u64) -> Result<(), Limit> {
         let left = self.left.get().checked_sub(count);
         self.left.set(left.unwrap_or(0));
         if left.is_some() { Ok(()) } else { Err(Limit::Steps) }
     }
 
-    /// Takes the steps of going through so many bytes of text once.
+    /// Takes the steps of one pass over a text of this length.
     pub fn take_text(&self, bytes: usize) -> Result<(), Limit> {
         self.take(text_steps(bytes))
     }
 }
 
-/// The steps of going through so many bytes of text once; at least one.
+/// The steps of one pass over a text of this length; at least one.
 pub const fn text_steps(bytes: usize) -> u64 {
     1 + bytes as u64 / BYTES_PER_STEP
 }
@@ -60,15 +60,16 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Of one check: about a second.
+/// The limit for one check: about a second.
 pub const STEPS_MAX: u64 = 4_000_000;
-/// A step is one look at a JSON value, or the search through so many bytes of text.
+/// A step is one visit of a JSON value, or a search through this many bytes of text.
 const BYTES_PER_STEP: u64 = 256;
-/// JSON in memory takes up to a hundred times the bytes of its text.
+/// Parsed JSON takes up to a hundred times the memory of its text.
 pub const JSON_BYTES_MAX: usize = 1 << 20;
-/// Answers of up to this size may be looked at on a run's thread, if few steps tell: about a millisecond.
+/// Answers up to this size may be checked on a run's own thread, if few steps are enough: about a
+/// millisecond.
 pub const BYTES_AT_ONCE: usize = 16 << 10;
-/// The steps that a look on a run's thread may take.
+/// The most steps of a check on a run's own thread.
 pub const STEPS_AT_ONCE: u64 = 10_000;
-/// What `serde_json` reads.
+/// The limit of `serde_json`.
 pub const JSON_DEPTH_MAX: usize = 127;

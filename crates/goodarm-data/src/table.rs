@@ -16,12 +16,12 @@ pub struct Table {
     columns: Vec<(String, TableColumn)>,
 }
 
-/// The values of a column; where there is none, the cell is empty.
+/// The values of a column; `None` is an empty cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableColumn {
     /// UTF-8.
     Texts(Vec<Option<String>>),
-    /// Written so that they read back as the same bits.
+    /// Written with all digits, so that they read back as the same bits.
     Reals(Vec<Option<f64>>),
     /// Counts.
     Integers(Vec<Option<i64>>),
@@ -30,17 +30,17 @@ pub enum TableColumn {
 }
 
 impl TableColumn {
-    /// Texts without gaps.
+    /// Texts without empty cells.
     pub fn texts(values: impl IntoIterator<Item = String>) -> Self {
         Self::Texts(values.into_iter().map(Some).collect())
     }
 
-    /// Numbers without gaps.
+    /// Numbers without empty cells.
     pub fn reals(values: impl IntoIterator<Item = f64>) -> Self {
         Self::Reals(values.into_iter().map(Some).collect())
     }
 
-    /// Counts without gaps.
+    /// Counts without empty cells.
     pub fn integers(values: impl IntoIterator<Item = i64>) -> Self {
         Self::Integers(values.into_iter().map(Some).collect())
     }
@@ -65,7 +65,7 @@ impl TableColumn {
         cell.unwrap_or_default()
     }
 
-    /// What Parquet calls such a column.
+    /// The column's type in Parquet.
     fn field(&self, name: &str) -> Result<Type, ParquetError> {
         let (physical, converted) = match self {
             Self::Texts(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
@@ -81,7 +81,7 @@ impl TableColumn {
             .build()
     }
 
-    /// Writes the column as the next one of these rows.
+    /// Writes the values as the next column of a row group.
     fn write(
         &self,
         group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
@@ -100,7 +100,7 @@ impl TableColumn {
 }
 
 impl Table {
-    /// Adds a column, which must be as long as the others. A name that is taken gets a number.
+    /// Adds a column, which must be as long as the others. If the name is taken, a number is added to it.
     pub fn push(&mut self, name: impl Into<String>, column: TableColumn) {
         let length = column.gaps().len();
         assert!(self.columns.is_empty() || length == self.row_count(), "columns have one length");
@@ -120,7 +120,7 @@ impl Table {
         self.columns.first().map_or(0, |(_, column)| column.gaps().len())
     }
 
-    /// The table as CSV, names first.
+    /// The table as CSV, with a header row.
     pub fn csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let mut write = |cells: Vec<String>| writer.write_record(cells).expect("memory, one width");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn csv_quotes_what_needs_it() {
+    fn csv_quotes_cells_if_needed() {
         assert_eq!(
             table().csv(),
             "\"a name, with.marks\",value,count,count_2\n\"a,\"\"b\"\"\",0.1,3,true\nü,-2,4,\n"

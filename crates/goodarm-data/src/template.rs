@@ -1,5 +1,5 @@
-//! Prompts and bodies with places for a candidate's fields. The template is the user's; fields are
-//! only ever data, whatever they look like.
+//! Templates of prompts and bodies, filled with a candidate's fields. The template is the user's; fields
+//! are only ever data, even if they look like a template.
 
 mod undefined;
 
@@ -18,21 +18,21 @@ use crate::problem::KeyProblem;
 /// A longer text is not sent.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// A template that has been read.
+/// A parsed template.
 #[derive(Debug)]
 pub struct Template {
     environment: Box<Environment<'static>>,
     /// Names that the template uses and does not set.
     names: BTreeSet<String>,
-    /// Names with the fields inside of them, such as `doc.question`.
+    /// Names of fields inside other fields, such as `doc.question`.
     paths: BTreeSet<String>,
-    /// A name in single braces, as other template languages have them.
+    /// A name in single braces, as in other template languages.
     single_braces: Option<String>,
-    /// It may use what is inside of a field.
+    /// Whether it may use a field inside another field.
     looks_inside: bool,
 }
 
-/// Why a template gives no text.
+/// Why a template cannot be filled.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TemplateError {
@@ -42,18 +42,18 @@ pub enum TemplateError {
     /// The same for a field that this candidate lacks, or an unknown filter or function.
     #[error("line {0}: {1}")]
     Unknown(usize, String),
-    /// More than [`TEXT_BYTES_MAX`] bytes came out.
+    /// The text is longer than [`TEXT_BYTES_MAX`] bytes.
     #[error("the text is longer than {TEXT_BYTES_MAX} bytes")]
     TooLong,
 }
 
 impl Template {
-    /// Reads a template.
+    /// Parses a template.
     pub fn new(source: &str) -> Result<Self, TemplateError> {
         let mut environment = Box::new(Environment::new());
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|_| AutoEscape::None);
-        // A field that is null is empty, and not the word "none".
+        // A field that is null is empty, not the word "none".
         environment.set_formatter(|out, state, value| {
             if value.is_none() { Ok(()) } else { minijinja::escape_formatter(out, state, value) }
         });
@@ -75,7 +75,7 @@ impl Template {
         Ok(Self { environment, names, paths, single_braces, looks_inside })
     }
 
-    /// Reads the template that a key of a job file holds.
+    /// Parses the template of a job file's key.
     pub fn of_key(key: &str, source: &str) -> Result<Self, KeyProblem> {
         Self::new(source).map_err(|error| KeyProblem::new(key, error.to_string()))
     }
@@ -85,8 +85,8 @@ impl Template {
         self.names.iter().filter(|name| *name != WHOLE).cloned().collect()
     }
 
-    /// Why every candidate gets the same text, if it does.
-    pub fn sameness(&self) -> Option<String> {
+    /// The reason that every candidate gets the same text, if that is so.
+    pub fn constant_text_problem(&self) -> Option<String> {
         if !self.names.is_empty() {
             return None;
         }
@@ -100,7 +100,7 @@ impl Template {
         })
     }
 
-    /// The text for one candidate. Its fields are names of their own, and all of it is `candidate`.
+    /// The text for one candidate. Each field is a variable, and the whole object is `candidate`.
     pub fn render(&self, candidate: &Candidate) -> Result<String, TemplateError> {
         let known = self.names.iter().filter_map(|name| match candidate.fields().get(name) {
             Some(value) => Some((name.as_str(), Value::from(Serde(value)))),
@@ -128,7 +128,7 @@ impl Template {
     }
 }
 
-/// Takes bytes up to the limit.
+/// Collects bytes up to a limit.
 struct Limited {
     bytes: Vec<u8>,
     is_full: bool,
@@ -156,7 +156,7 @@ fn problem(error: &minijinja::Error) -> String {
     }
 }
 
-/// Whether something is used that there is not.
+/// Whether the template uses something unknown.
 const fn is_unknown(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -175,7 +175,7 @@ static SINGLE_BRACES: LazyLock<Regex> = LazyLock::new(|| {
 const NAME: &str = "template";
 /// The name of the whole candidate in a template.
 const WHOLE: &str = "candidate";
-/// Steps of one rendering; a loop over the characters of a very long answer has a tenth of these.
+/// The most steps of one rendering; a loop over the characters of a very long answer takes a tenth of them.
 const STEPS_MAX: u64 = 10_000_000;
 
 #[cfg(test)]

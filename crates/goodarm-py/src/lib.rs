@@ -48,7 +48,7 @@ mod _native {
     #[pymodule_init]
     #[expect(clippy::unnecessary_wraps, reason = "the form that PyO3 wants")]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
-        goodarm_data::panics::hush();
+        goodarm_data::panics::silence_caught();
         Ok(())
     }
 }

@@ -12,6 +12,6 @@ use std::process::ExitCode;
 use goodarm_terminal as terminal;
 
 fn main() -> ExitCode {
-    goodarm_data::panics::hush();
+    goodarm_data::panics::silence_caught();
     terminal::typed().map_or_else(Into::into, |cli| commands::run(cli).into())
 }

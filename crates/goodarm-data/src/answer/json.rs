@@ -1,16 +1,16 @@
-//! JSON inside the prose of a model.
+//! JSON inside a model's prose.
 
 use serde_json::Value;
 
 use crate::steps::{JSON_BYTES_MAX, Limit, STEPS_MAX, Steps};
 
-/// The first JSON value in a text: all of it, or what a fence holds, or the first object or array
-/// that can be read.
+/// The first JSON value in a text: the whole text, or the content of the first fence, or the first readable
+/// object or array.
 pub fn first_value(text: &str) -> Option<Value> {
     first_value_within(text, &Steps::new(STEPS_MAX)).ok().flatten()
 }
 
-/// The same, found in so many steps.
+/// The same, found within a number of steps.
 pub(super) fn first_value_within(text: &str, steps: &Steps) -> Result<Option<Value>, Limit> {
     if text.len() > JSON_BYTES_MAX {
         return Err(Limit::JsonBytes);
@@ -34,13 +34,13 @@ pub(super) fn first_value_within(text: &str, steps: &Steps) -> Result<Option<Val
     Ok(None)
 }
 
-/// How far a text was read until it was found to be wrong.
+/// The number of bytes that were read before the error.
 fn bytes_read(text: &str, error: &serde_json::Error) -> u64 {
     let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
     (lines.map(str::len).sum::<usize>() + error.column()) as u64
 }
 
-/// The value at the pointer as text; none if it is missing or null.
+/// The value at the pointer as text; `None` if it is missing or null.
 pub(super) fn text_at(value: &Value, pointer: &str) -> Option<String> {
     match value.pointer(pointer)? {
         Value::Null => None,
@@ -49,12 +49,12 @@ pub(super) fn text_at(value: &Value, pointer: &str) -> Option<String> {
     }
 }
 
-/// What the first ``` fence holds, without the language's name.
+/// The content of the first ``` fence, without the language's name.
 fn fenced(text: &str) -> Option<&str> {
     let (_, after) = text.split_once("```")?;
     let (inside, _) = after.split_once("```")?;
     Some(inside.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).trim())
 }
 
-/// A text may have many braces that begin nothing. Only so many are tried.
+/// Most braces in a text may not begin a value. No more than this are tried.
 const BEGINNINGS_MAX: usize = 256;

@@ -1,15 +1,15 @@
-//! `\boxed{}`, and the little LaTeX that people put inside.
+//! `\boxed{}`, and the simple LaTeX inside it.
 
 use super::number;
 
-/// What is in the last `\boxed{}`, cleaned up; one that is cut off does not count.
+/// The content of the last `\boxed{}`, cleaned; one that is cut off does not count.
 pub(super) fn last_boxed(text: &str) -> Option<String> {
     let start = text.rfind("\\boxed").map(|at| at + "\\boxed".len())?;
     let inside = braced(text[start..].trim_start())?;
     Some(clean(inside))
 }
 
-/// What is between the opening brace that the text begins with and the brace that closes it.
+/// The text between the opening brace at the start and the brace that closes it.
 fn braced(text: &str) -> Option<&str> {
     let inside = text.strip_prefix('{')?;
     let mut depth = 1;
@@ -29,7 +29,7 @@ fn braced(text: &str) -> Option<&str> {
     None
 }
 
-/// Removes what does not change the meaning, so that the same answers look the same.
+/// Removes notation without meaning, so that equal answers look equal.
 fn clean(text: &str) -> String {
     let mut text = text.replace("{,}", ",");
     for (noise, meaning) in NOISE {
@@ -59,8 +59,8 @@ fn unwrap_command(text: &str, command: &str) -> String {
                 plain.push_str(inside);
                 rest = &after[inside.len() + 2..];
             }
-            // Nothing closes it. The rest stands as it is: to look on behind each of many such braces
-            // would take quadratic time.
+            // No brace closes it. The rest stays as it is: a search after each of many such braces would
+            // take quadratic time.
             None if after.starts_with('{') => {
                 rest = after;
                 break;
@@ -72,7 +72,7 @@ fn unwrap_command(text: &str, command: &str) -> String {
     plain
 }
 
-/// `\frac{3}{4}` and `\frac34` become `3/4`, if that is all there is.
+/// `\frac{3}{4}` and `\frac34` become `3/4`, if the text has nothing else.
 fn simple_fraction(text: &str) -> Option<String> {
     let (sign, rest) = match text.trim().strip_prefix('-') {
         Some(rest) => ("-", rest),

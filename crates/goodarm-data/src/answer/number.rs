@@ -1,4 +1,4 @@
-//! Numbers as people and models write them, compared without any rounding.
+//! Numbers in the notation of people and models, compared without rounding.
 
 /// A number found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub fn last(text: &str) -> Option<Found> {
     Numbers { text, at: 0 }.last()
 }
 
-/// Equal as exact numbers if both are numbers, else equal as text, case and white space at the ends
-/// aside.
+/// Whether two answers are equal: as exact numbers if both are numbers, else as trimmed texts, ignoring
+/// case.
 pub fn same(left: &str, right: &str) -> bool {
     let (left, right) = (left.trim(), right.trim());
     same_number(left, right).unwrap_or_else(|| left.to_lowercase() == right.to_lowercase())
@@ -33,7 +33,7 @@ pub fn same_number(left: &str, right: &str) -> Option<bool> {
     let (left, right) = (Exact::read(left)?, Exact::read(right)?);
     match (&left.denominator, &right.denominator) {
         (None, None) => Some(left.numerator == right.numerator),
-        // Numbers too long to multiply out are only the same if they are written the same.
+        // Numbers too long to multiply are only equal if they are written alike.
         _ => Some(left.times_denominator_of(&right).map_or(left == right, |product| {
             right.times_denominator_of(&left).is_some_and(|other| product == other)
         })),
@@ -75,11 +75,11 @@ fn follows_word(bytes: &[u8], point: usize) -> bool {
     point.checked_sub(1).is_some_and(|before| bytes[before].is_ascii_alphanumeric())
 }
 
-/// Reads a sign and a currency sign backwards from the first digit; where the number begins.
+/// Reads a sign and a currency sign backwards from the first digit; returns where the number begins.
 fn read_sign(text: &str, from: usize, digits: usize, plain: &mut String) -> usize {
     let mut head = &text[from..digits];
     let mut has_sign = false;
-    // `-$5` and `$-5` alike.
+    // Both `-$5` and `$-5`.
     for _ in 0..2 {
         if let Some(rest) = head.strip_suffix(['$', '€', '£', '¥']) {
             head = rest;
@@ -90,7 +90,7 @@ fn read_sign(text: &str, from: usize, digits: usize, plain: &mut String) -> usiz
             break;
         }
         let Some(rest) = head.strip_suffix(['-', '−', '+']) else { break };
-        // In `10-3`, `x-3` and `(2)-3` it is a minus, not a sign.
+        // In `10-3`, `x-3` and `(2)-3` it is an operator, not a sign.
         let before = if rest.is_empty() {
             text[..from].chars().next_back()
         } else {
@@ -114,7 +114,7 @@ fn push_digits(bytes: &[u8], plain: &mut String) -> usize {
     count
 }
 
-/// Digits, in which commas separate groups of three.
+/// Digits, with commas between groups of three.
 fn push_integer(bytes: &[u8], plain: &mut String) -> usize {
     let mut length = push_digits(bytes, plain);
     if length > 3 {
@@ -154,7 +154,7 @@ fn push_exponent(bytes: &[u8], plain: &mut String) -> usize {
     1 + end
 }
 
-/// `3/4` is one number; `1/2/2024` is three.
+/// `3/4` is one number; `1/2/2024` are three.
 fn push_denominator(bytes: &[u8], start: usize, end: usize, plain: &mut String) -> usize {
     let [b'/', rest @ ..] = &bytes[end..] else { return 0 };
     let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -176,7 +176,7 @@ struct Exact {
     denominator: Option<u64>,
 }
 
-/// ± digits × 10^exponent; the digits begin and end with something else than 0, and zero has none.
+/// ± digits × 10^exponent. The digits neither begin nor end with 0; zero has no digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Decimal {
     is_negative: bool,
@@ -185,7 +185,7 @@ struct Decimal {
 }
 
 impl Exact {
-    /// Reads a text that is one number and nothing else, except a per cent sign or a period.
+    /// Reads a text that is a single number, with an optional per cent sign or period.
     fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let found = first(text)?;
@@ -200,7 +200,7 @@ impl Exact {
         Some(Self { numerator: Decimal::read(numerator)?, denominator })
     }
 
-    /// Exactly self.numerator × other.denominator, if it fits.
+    /// Exactly self.numerator × other.denominator; `None` if it is too large.
     fn times_denominator_of(&self, other: &Self) -> Option<Decimal> {
         let digits: u128 = if self.numerator.digits.is_empty() {
             0

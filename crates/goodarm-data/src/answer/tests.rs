@@ -55,7 +55,7 @@ fn boxed_answers_are_in_the_last_box() {
 }
 
 #[test]
-fn last_numbers() {
+fn the_last_number_is_found() {
     use ExtractName::LastNumber;
     check(LastNumber, "2 apples and 16 pears are 18.", Some("18"));
     check(LastNumber, "**18**", Some("18"));
@@ -105,13 +105,13 @@ fn first_words_of_any_script() {
 }
 
 #[test]
-fn all_of_it() {
+fn whole_texts_are_trimmed() {
     check(ExtractName::Whole, "  a b \n", Some("a b"));
     check(ExtractName::Whole, " \n", None);
 }
 
 #[test]
-fn json_in_prose() {
+fn json_is_found_in_prose() {
     let check = |pointer: &str, text: &str, expected: Option<&str>| {
         let extractor = Extractor::new(ExtractName::Json, None, Some(pointer)).unwrap();
         assert_eq!(extractor.extract(text).as_deref(), expected, "{pointer} in {text:?}");
@@ -143,7 +143,7 @@ fn the_last_match_of_a_pattern() {
 }
 
 #[test]
-fn what_an_extractor_lacks_or_would_ignore_is_wrong() {
+fn missing_and_unused_keys_are_refused() {
     let wrong = |name, pattern, pointer| {
         Extractor::new(name, pattern, pointer).expect_err("it is wrong").to_string()
     };
@@ -165,7 +165,7 @@ fn a_cut_text_has_only_a_finished_first_word() {
 }
 
 #[test]
-fn the_same_number_however_it_is_written() {
+fn equal_numbers_in_different_notations() {
     for (left, right) in [
         ("18", "18.0"),
         ("18", "18.00"),
@@ -192,7 +192,7 @@ fn the_same_number_however_it_is_written() {
 }
 
 #[test]
-fn different_numbers_however_near() {
+fn numbers_that_are_close_are_not_equal() {
     for (left, right) in [
         ("18", "81"),
         ("18", "-18"),
@@ -211,7 +211,7 @@ fn different_numbers_however_near() {
     }
 }
 
-/// Texts that come near to what extractors look for.
+/// Texts similar to those that extractors look for.
 fn texts() -> impl proptest::strategy::Strategy<Value = String> {
     proptest::collection::vec(
         proptest::prop_oneof![

@@ -14,7 +14,7 @@ fn check(source: &str, fields: serde_json::Value, expected: &str) {
 }
 
 #[test]
-fn fields_are_names() {
+fn fields_are_variables() {
     check("Q: {{ question }}", json!({"question": "2 + 2?"}), "Q: 2 + 2?");
     check("{{ a.b[1] }}", json!({"a": {"b": [1, 2]}}), "2");
     check("{{ candidate['the answer'] }}", json!({"the answer": 5}), "5");
@@ -29,12 +29,12 @@ fn fields_are_data_and_nothing_is_escaped() {
 }
 
 #[test]
-fn a_field_called_candidate_is_itself() {
+fn a_field_named_candidate_hides_the_object() {
     check("{{ candidate }}", json!({"candidate": "Ada"}), "Ada");
 }
 
 #[test]
-fn needed_fields_are_known_beforehand() {
+fn needed_fields_are_listed() {
     let template =
         Template::new("{% set x = a %}{{ x }}{{ b.c }}{{ candidate.d }}{{ range(2) }}").unwrap();
     assert_eq!(template.fields(), ["a", "b"].map(String::from).into());
@@ -65,7 +65,7 @@ fn a_broken_template_is_an_error_with_its_line() {
 }
 
 #[test]
-fn endless_templates_end() {
+fn endless_templates_are_stopped() {
     let loops = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}";
     let error = Template::new(loops).unwrap().render(&candidate(json!({}))).unwrap_err();
     assert!(matches!(error, TemplateError::Wrong(..)), "{error}");
@@ -76,15 +76,15 @@ fn endless_templates_end() {
 }
 
 #[test]
-fn what_candidates_lack_inside_of_a_field_is_found_beforehand() {
+fn missing_nested_fields_are_found_before_the_run() {
     let lines = [
         r#"{"id": "a", "doc": {"question": "?", "gold": 1}, "turns": [{"text": "x"}]}"#,
         r#"{"id": "b", "doc": {"question": "!"}, "turns": [{"txt": "x"}]}"#,
         r#"{"id": "c"}"#,
     ];
     let candidates = Candidates::from_lines(lines, "id").unwrap();
-    let misfit = |source: &str| {
-        let problem = Template::new(source).unwrap().misfit("prompt", &candidates);
+    let missing_field_problem = |source: &str| {
+        let problem = Template::new(source).unwrap().missing_field_problem("prompt", &candidates);
         problem.map_or_else(String::new, |problem| problem.message)
     };
     for fine in [
@@ -93,28 +93,32 @@ fn what_candidates_lack_inside_of_a_field_is_found_beforehand() {
         "{{ doc['question'] }}",
         "{{ answer }}",
     ] {
-        assert_eq!(misfit(fine), "", "{fine}");
+        assert_eq!(missing_field_problem(fine), "", "{fine}");
     }
     assert_eq!(
-        misfit("{{ doc.qestion }}"),
+        missing_field_problem("{{ doc.qestion }}"),
         "uses the field \"doc.qestion\", which candidate \"a\" lacks: doc has gold, question; did \
          you mean \"doc.question\"?"
     );
-    let whole = misfit("{{ candidate.doc.question }}");
+    let whole = missing_field_problem("{{ candidate.doc.question }}");
     assert!(whole.contains("\"candidate.doc\", which candidate \"c\" lacks"), "{whole}");
-    let some = misfit("{{ doc.question }}{{ doc.gold }}");
+    let some = missing_field_problem("{{ doc.question }}{{ doc.gold }}");
     assert!(some.contains("which candidate \"b\" lacks: doc has question"), "{some}");
-    assert!(misfit("{{ doc.question.x }}").contains("doc.question has no fields"));
-    let in_loop = misfit("{% for turn in turns %}\n{{ turn.text }}{% endfor %}");
+    assert!(missing_field_problem("{{ doc.question.x }}").contains("doc.question has no fields"));
+    let in_loop = missing_field_problem("{% for turn in turns %}\n{{ turn.text }}{% endfor %}");
     assert!(in_loop.starts_with("line 2 of the template: undefined value"), "{in_loop}");
     let asked = "{{ 'doc.gold' if doc.gold is defined }}\n{{ turns[0].text }}";
-    assert!(misfit(asked).starts_with("line 2 of the template"), "{}", misfit(asked));
-    assert!(misfit("{{ doc | nope }}").contains("nope"));
+    assert!(
+        missing_field_problem(asked).starts_with("line 2 of the template"),
+        "{}",
+        missing_field_problem(asked)
+    );
+    assert!(missing_field_problem("{{ doc | nope }}").contains("nope"));
 }
 
 #[test]
-fn a_template_that_is_the_same_for_all_is_named() {
-    let suspicion = |source: &str| Template::new(source).unwrap().sameness();
+fn a_template_without_fields_is_a_problem() {
+    let suspicion = |source: &str| Template::new(source).unwrap().constant_text_problem();
     assert_eq!(suspicion("{{ answer }} {question}"), None);
     assert_eq!(suspicion("{{ candidate }}"), None);
     assert!(suspicion("Is it right?").unwrap().contains("uses no field"));

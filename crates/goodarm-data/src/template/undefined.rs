@@ -1,4 +1,4 @@
-//! What a template uses and candidates lack, found before anything is spent.
+//! Fields that a template uses and candidates lack, found before anything is spent.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use crate::problem::{KeyProblem, ProblemKind};
 use goodarm_files::words::in_short;
 
 impl Template {
-    /// What is wrong with the template of a job file's key, for the first candidate that it does not
-    /// fit. Candidates that lack a whole field are found elsewhere.
-    pub fn misfit(&self, key: &str, candidates: &Candidates) -> Option<KeyProblem> {
+    /// The problem of a job file's template with the first candidate that lacks something inside a field.
+    /// Candidates that lack a whole field are found elsewhere.
+    pub fn missing_field_problem(&self, key: &str, candidates: &Candidates) -> Option<KeyProblem> {
         let fields = self.fields();
-        // Only what is inside of a field differs between candidates that have all fields.
+        // Candidates that have all fields differ only inside of them.
         let count = if self.looks_inside { candidates.len() } else { 1 };
         candidates.arms().map(|arm| candidates.get(arm)).take(count).find_map(|candidate| {
             if !fields.iter().all(|field| candidate.fields().contains_key(field)) {
@@ -21,7 +21,7 @@ impl Template {
             match self.render(&candidate) {
                 Err(TemplateError::Unknown(line, problem)) => {
                     let text = self.line(line);
-                    // Others may be asked for before they are used.
+                    // The template may test other paths before it uses them.
                     let mut used = self.paths.iter().filter(|path| text.contains(path.as_str()));
                     let missing = used.find_map(|path| missing(path, &candidate));
                     Some(missing.unwrap_or_else(|| {
@@ -44,7 +44,7 @@ impl Template {
     }
 }
 
-/// The first part of a path that a candidate lacks, and what it has in its place.
+/// The first part of a path that a candidate lacks, and the fields that it has there.
 fn missing(path: &str, candidate: &Candidate) -> Option<KeyProblem> {
     let mut parts = path.split('.');
     let first = parts.next()?;

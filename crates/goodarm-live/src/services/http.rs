@@ -96,14 +96,14 @@ impl Http {
         let pointer = collect(pointer, &mut problems);
         let body = keys.body.as_deref().map(|source| Template::of_key("body", source)).transpose();
         let body = collect(body, &mut problems);
-        if let Some(message) = body.iter().flatten().find_map(Template::sameness) {
+        if let Some(message) = body.iter().flatten().find_map(Template::constant_text_problem) {
             problems.push(KeyProblem::new("body", message));
         }
         if keys.body.as_deref().is_some_and(has_pasted_key) {
             problems.push(pasted_key_problem("body", "a part of it"));
         }
-        let misfit = |body: &Template| body.misfit("body", shown);
-        problems.extend(body.as_ref().and_then(Option::as_ref).and_then(misfit));
+        let missing_field_problem = |body: &Template| body.missing_field_problem("body", shown);
+        problems.extend(body.as_ref().and_then(Option::as_ref).and_then(missing_field_problem));
         match (endpoint, pointer, body) {
             (Some(endpoint), Some(pointer), Some(body)) if problems.is_empty() => {
                 Ok(Self { endpoint, body, wanted, pointer })

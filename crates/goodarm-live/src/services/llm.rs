@@ -107,8 +107,8 @@ impl Llm {
         let system = system.map(|source| Template::of_key("system", source)).transpose();
         let system = collect(system, &mut problems);
         if let (Some(prompt), Some(system)) = (&prompt, &system) {
-            if let Some(message) = prompt.sameness()
-                && system.as_ref().is_none_or(|system| system.sameness().is_some())
+            if let Some(message) = prompt.constant_text_problem()
+                && system.as_ref().is_none_or(|system| system.constant_text_problem().is_some())
             {
                 problems.push(KeyProblem::new("prompt", message));
             }
@@ -116,8 +116,10 @@ impl Llm {
                 // A solver is asked the question, and compared with every answer to it.
                 let questions = context.questions.filter(|_| role == LlmRole::Solver);
                 let shown = questions.unwrap_or(context.candidates);
-                problems.extend(prompt.misfit("prompt", shown));
-                problems.extend(system.as_ref().and_then(|it| it.misfit("system", shown)));
+                problems.extend(prompt.missing_field_problem("prompt", shown));
+                problems.extend(
+                    system.as_ref().and_then(|it| it.missing_field_problem("system", shown)),
+                );
             }
         }
         let task = Task::new(keys, context, &mut problems);
