@@ -1,4 +1,4 @@
-//! The answers to be checked, read from a file: each is a JSON object with an id.
+//! Candidates, read from a file: each is a JSON object with an id.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -37,8 +37,8 @@ use intake::Intake;
 
 use crate::bounds::{self, AtMost};
 
-/// All candidates, in the order of the file: the first is arm 0. They take little more memory than
-/// their text.
+/// All candidates in the order of the file; the first is arm 0. They take little more memory than their
+/// text.
 #[derive(Clone, Debug)]
 pub struct Candidates {
     path: PathBuf,
@@ -48,7 +48,7 @@ pub struct Candidates {
     json: String,
     /// Where each object ends.
     json_ends: Vec<u64>,
-    /// On which line, or in which row, each stands.
+    /// The line, row or entry of each object.
     lines: Vec<u64>,
     /// The fields that all objects have, in alphabetical order.
     common_fields: Vec<String>,
@@ -59,21 +59,21 @@ pub struct Candidates {
 /// One answer.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// What the source calls it.
+    /// Its id in the source.
     pub id: String,
-    /// The object on one line, its fields in the source's order.
+    /// The object on one line, with the fields in the source's order.
     pub json: String,
-    /// Parsed when first needed: most verifiers take the whole object and never need it.
+    /// Parsed on first use: most verifiers send the whole object and never need the fields.
     fields: OnceLock<Map<String, Value>>,
 }
 
 impl Candidate {
-    /// An answer whose object is `json`.
+    /// A candidate whose object is `json`.
     pub const fn new(id: String, json: String) -> Self {
         Self { id, json, fields: OnceLock::new() }
     }
 
-    /// Its fields; none if the text is not an object.
+    /// Its fields; empty if the text is not an object.
     pub fn fields(&self) -> &Map<String, Value> {
         self.fields.get_or_init(|| serde_json::from_str(&self.json).unwrap_or_default())
     }
@@ -84,8 +84,8 @@ impl Candidate {
     }
 }
 
-/// The value of a field. `meta.id` is the field of that name, or else the field `id` in the field
-/// `meta`; `messages.0.content` and `messages.-1.content` are in the first and the last of a list.
+/// The value of a field. `meta.id` is the field of that name, or else the field `id` inside the field
+/// `meta`; `messages.0.content` and `messages.-1.content` are in the first and the last element of a list.
 pub fn lookup<'v>(fields: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
     if let Some(value) = fields.get(path) {
         return Some(value);
@@ -102,7 +102,7 @@ pub fn lookup<'v>(fields: &'v Map<String, Value>, path: &str) -> Option<&'v Valu
     })
 }
 
-/// Text as it is, nothing of what is not there; anything else as JSON.
+/// A string as it is, null as the empty text, and anything else as JSON.
 pub fn text_of(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
@@ -113,23 +113,23 @@ pub fn text_of(value: &Value) -> Cow<'_, str> {
 
 /// The key that outputs add to each candidate.
 pub const KEY: &str = "goodarm";
-/// The field that names a candidate, if a job does not say another.
+/// The default field for ids.
 pub const ID_FIELD: &str = "id";
 const READ_BUFFER_LEN: usize = 1 << 20;
 
 impl Candidates {
-    /// Reads a file whose name says what it is: `.jsonl` or `.ndjson` (an object on each line),
-    /// `.json` (an array of them), `.csv` or `.tsv` (a header row, then texts), the same with `.gz` or
-    /// `.zst`, `.parquet`, or `.eval`. What some other tools write is recognised by its content.
-    /// Everything that is wrong with the file is reported at once.
+    /// Reads a file in the format of its name: `.jsonl` or `.ndjson` (an object on each line), `.json` (an
+    /// array of objects), `.csv` or `.tsv` (a header row, then texts), the same with `.gz` or `.zst`,
+    /// `.parquet`, or `.eval`. Files of some other tools are recognised by their content. All faults of the
+    /// file are reported at once.
     ///
-    /// The field `id_field` names a candidate: a text or a whole number, unique and not blank. Without
-    /// a field `id`, or one that is spelled like it, ids are made.
+    /// The field `id_field` holds the id: a text or a whole number, unique and not blank. If the file has
+    /// neither a field `id` nor one with a similar name, ids are made.
     pub fn read(path: &Path, id_field: &str) -> Result<Self, CandidatesError> {
         Self::read_as(path, id_field, None)
     }
 
-    /// The same, where someone says what the file is.
+    /// The same in a given format.
     pub fn read_as(
         path: &Path,
         id_field: &str,
@@ -139,8 +139,7 @@ impl Candidates {
             .map_err(|kind| CandidatesError::new(path, kind))
     }
 
-    /// The same for rows that are no candidates, such as labels: the readers of files are the same, and no ids
-    /// are needed.
+    /// The same for rows of other data, such as labels, which need no ids.
     pub fn read_rows(path: &Path, format: Format) -> Result<Self, CandidatesError> {
         Self::read_by(path, Some(format), |unit| Builder::new(path, unit, "").of_rows())
             .map_err(|kind| CandidatesError::new(path, kind))
@@ -166,7 +165,7 @@ impl Candidates {
         if packing == Packing::None && layout != FileLayout::Parquet && layout != FileLayout::Zip {
             builder.expect_bytes(length);
         }
-        // Nothing but a log of inspect_ai has such a name.
+        // Only logs of inspect_ai have this ending.
         let format =
             if layout == FileLayout::Zip { format.or(Some(Format::Inspect)) } else { format };
         let intake = Intake::new(builder, format);
@@ -189,7 +188,7 @@ impl Candidates {
         }
     }
 
-    /// None yet, of those that errors call `name`.
+    /// An empty list, called `name` in errors.
     pub fn none(name: &Path) -> Self {
         Self {
             path: name.to_owned(),
@@ -204,14 +203,14 @@ impl Candidates {
         }
     }
 
-    /// One more, whose id no other has.
+    /// Adds a candidate with a new id.
     pub fn push(&mut self, id: &str, json: &str, line: u64) {
         self.try_push(id, json, line).expect("the id is new");
         // Its fields are not known.
         self.common_fields.clear();
     }
 
-    /// Adds a candidate; the error is the line of the one that has its id.
+    /// Adds a candidate; the error is the line of the candidate that already has the id.
     fn try_push(&mut self, id: &str, json: &str, line: u64) -> Result<(), u64> {
         let next = u32::try_from(self.len()).expect("there are fewer than 2^32 candidates");
         self.ids.insert(id, next).map_err(|first| self.lines[first as usize])?;
@@ -221,13 +220,13 @@ impl Candidates {
         Ok(())
     }
 
-    /// A list without candidates from the same file.
+    /// An empty list from the same file.
     fn emptied(&self) -> Self {
         let (unit, notes, are_ids_made) = (self.unit, self.notes.clone(), self.are_ids_made);
         Self { unit, notes, are_ids_made, ..Self::none(&self.path) }
     }
 
-    /// The same without some, and with one more thing to know about them.
+    /// The same list without some candidates, and with one more note.
     pub fn without(&self, left_out: &BTreeSet<ArmId>, note: String) -> Self {
         let mut kept = self.emptied();
         kept.notes.push(note);
@@ -238,7 +237,8 @@ impl Candidates {
         kept
     }
 
-    /// The same with more fields behind their own, but for those that they have.
+    /// The same list with more fields at the end of each object; a field that an object already has is not
+    /// added.
     pub fn with_fields(&self, fields_of: impl Fn(ArmId) -> Option<Map<String, Value>>) -> Self {
         let mut extended = self.emptied();
         for arm in self.arms() {
@@ -256,17 +256,17 @@ impl Candidates {
         extended
     }
 
-    /// One more thing to know about them.
+    /// Adds a note about how they were read.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);
     }
 
-    /// The candidates that a run keeps in its folder: whatever they were read from, they are lines now.
+    /// Reads the candidates in a run's folder, which always has them as lines.
     pub fn read_kept(path: &Path, id_field: &str) -> Result<Self, CandidatesError> {
         Self::read_as(path, id_field, Some(Format::Jsonl))
     }
 
-    /// Objects that were read before, each on one line: what is kept in a run's folder.
+    /// Candidates from objects, each on one line.
     pub fn from_lines<'a>(
         lines: impl IntoIterator<Item = &'a str>,
         id_field: &str,
@@ -275,7 +275,7 @@ impl Candidates {
         Self::from_text(&text.join("\n"), "the folder", id_field)
     }
 
-    /// Objects in memory, one on each line; errors call them `name`.
+    /// Candidates from a text with an object on each line, called `name` in errors.
     pub fn from_text(text: &str, name: &str, id_field: &str) -> Result<Self, CandidatesError> {
         let builder = Builder::new(Path::new(name), EntryUnit::Row, id_field);
         let intake = Intake::new(builder, Some(Format::Jsonl));
@@ -283,91 +283,91 @@ impl Candidates {
             .map_err(|kind| CandidatesError::new(Path::new(name), kind))
     }
 
-    /// What a person should know about how they were read: ids that were made, entries left out.
+    /// Notes for the user about how they were read, such as made ids and entries that were left out.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Whether the source has no ids, so that they were made.
+    /// Whether ids were made because the source has none.
     pub const fn are_ids_made(&self) -> bool {
         self.are_ids_made
     }
 
-    /// All arms, the first first.
+    /// All arms in order.
     pub fn arms(&self) -> impl ExactSizeIterator<Item = ArmId> + use<> {
         let count = u32::try_from(self.len()).expect("there are fewer than 2^32 candidates");
         (0..count).map(ArmId)
     }
 
-    /// The fields that all of them have, as far as that was looked at.
+    /// Fields that all candidates have, as far as they are known.
     pub fn fields_of_all(&self) -> &[String] {
         &self.common_fields
     }
 
-    /// How many there are.
+    /// The number of candidates.
     pub const fn len(&self) -> usize {
         self.json_ends.len()
     }
 
-    /// Whether there are none, as where all answers are made during the run.
+    /// Whether the list is empty, as in jobs whose answers are all made during the run.
     pub const fn is_empty(&self) -> bool {
         self.json_ends.is_empty()
     }
 
-    /// What the source calls an arm.
+    /// The id of an arm.
     ///
     /// # Panics
     ///
-    /// As all methods that take an arm: if there are not so many.
+    /// Like all methods that take an arm: if the arm does not exist.
     pub fn id(&self, arm: ArmId) -> &str {
         self.ids.get(arm.index())
     }
 
-    /// The object of an arm on one line, its fields in the source's order.
+    /// The object of an arm on one line, with the fields in the source's order.
     pub fn json(&self, arm: ArmId) -> &str {
         &self.json[ids::range(&self.json_ends, arm.index())]
     }
 
-    /// What the source is made of.
+    /// What the entries of the source are called.
     pub const fn unit(&self) -> EntryUnit {
         self.unit
     }
 
-    /// On which line, or in which row, an arm stands.
+    /// The line, row or entry of an arm.
     pub fn line(&self, arm: ArmId) -> u64 {
         self.lines[arm.index()]
     }
 
-    /// The same in words, such as "line 3".
+    /// The same with its unit, such as "line 3".
     pub fn place(&self, arm: ArmId) -> String {
         format!("{} {}", self.unit, self.line(arm))
     }
 
-    /// Everything about an arm.
+    /// The candidate of an arm.
     pub fn get(&self, arm: ArmId) -> Candidate {
         Candidate::new(self.id(arm).to_owned(), self.json(arm).to_owned())
     }
 
-    /// The arm of an id.
+    /// The arm with this id.
     pub fn arm_of(&self, id: &str) -> Option<ArmId> {
         self.ids.find(id).map(ArmId)
     }
 
-    /// A hash of all ids and objects in their order; what else is in a file, such as blank
-    /// lines, does not matter.
+    /// A hash of all ids and objects in their order. Other parts of a file, such as blank lines, do not
+    /// matter.
     pub fn fingerprint(&self) -> [u8; 32] {
         self.fingerprint_of(self.len())
     }
 
-    /// Whether the first `count` of them have this fingerprint.
+    /// Whether the first `count` candidates have this fingerprint.
     pub fn begin_with(&self, count: usize, fingerprint: &[u8; 32]) -> bool {
         count <= self.len() && self.fingerprint_of(count) == *fingerprint
     }
 
-    /// The fingerprint of the first `count` of them.
+    /// The fingerprint of the first `count` candidates.
     fn fingerprint_of(&self, count: usize) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key("goodarm candidates 1");
-        // The ends first, so that no byte can move from one text to its neighbour unseen.
+        // The ends come first, so that a byte that moves from one text to the next changes the hash.
         hasher.update(&(count as u64).to_le_bytes());
         let texts = [(self.ids.ends(), self.ids.text()), (&self.json_ends, self.json.as_str())];
         for (ends, _) in texts {
@@ -383,7 +383,7 @@ impl Candidates {
         *hasher.finalize().as_bytes()
     }
 
-    /// Of these fields, those that no object has, each with the one that is spelled most like it.
+    /// Those of these fields that no object has, each with the field of the most similar name.
     pub fn unknown_fields(&self, fields: &BTreeSet<String>) -> Vec<(String, Option<String>)> {
         let mut wanted = self.uncommon(fields);
         let mut known = BTreeSet::new();
@@ -425,7 +425,7 @@ impl Candidates {
         faults.into_result().map_err(|kind| CandidatesError::new(&self.path, kind))
     }
 
-    /// Of these fields, those that some object lacks.
+    /// Those of these fields that some object lacks.
     fn uncommon<'a>(&self, fields: &'a BTreeSet<String>) -> Vec<&'a String> {
         let is_common = |field: &&String| self.common_fields.binary_search(field).is_ok();
         fields.iter().filter(|field| !is_common(field)).collect()
@@ -442,7 +442,7 @@ fn has(json: &str, scanned: &json::Scanned<'_>, field: &str) -> bool {
         })
 }
 
-/// Some programs begin every UTF-8 file with a mark that is not part of its text.
+/// Some programs begin every UTF-8 file with a byte order mark, which is not part of the text.
 fn without_byte_order_mark(mut input: Box<dyn BufRead>) -> std::io::Result<Box<dyn BufRead>> {
     let mut first = Vec::new();
     input.by_ref().take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut first)?;

@@ -108,7 +108,7 @@ impl Table {
         let is_free = |name: &String| self.columns.iter().all(|(other, _)| other != name);
         let numbered = (2..).map(|number| format!("{name}_{number}"));
         let name = std::iter::once(name.clone()).chain(numbered).find(is_free);
-        self.columns.push((name.expect("numbers do not end"), column));
+        self.columns.push((name.expect("there are enough numbers"), column));
     }
 
     /// The columns with their names.
@@ -128,8 +128,8 @@ impl Table {
         for row in 0..self.row_count() {
             write(self.columns.iter().map(|(_, column)| column.cell(row)).collect());
         }
-        let bytes = writer.into_inner().expect("memory takes all");
-        String::from_utf8(bytes).expect("made of texts")
+        let bytes = writer.into_inner().expect("memory never fails");
+        String::from_utf8(bytes).expect("all cells are UTF-8")
     }
 
     /// Writes the table as a Parquet file.

@@ -1,4 +1,4 @@
-//! What all formats share: ids, faults, and the text of all objects.
+//! Collects candidates of all formats: ids, faults, and the text of all objects.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,19 +15,18 @@ use crate::bounds;
 pub(super) struct Builder<'a> {
     pub(super) id_field: &'a str,
     pub(super) faults: FaultList,
-    /// Whether the file has no ids, so that they are made; known from the first object on.
+    /// Whether ids are made because the file has none; known after the first object.
     makes_ids: Option<bool>,
-    /// Whether the objects are rows of something else, which need no ids.
+    /// Whether the objects are rows of other data, which need no ids.
     are_rows: bool,
-    /// More text is not kept.
+    /// The limit for the text of all objects.
     bytes_max: u64,
-    /// More memory is not taken for the values of one object.
+    /// The limit for the memory of one object's values.
     memory_max: u64,
     candidates: Candidates,
 }
 
-/// The whole of a file is reserved at once, but not more than this: a file that claims to be larger
-/// must first show it.
+/// Memory for the whole file is reserved at once, up to this limit: the claimed length may be wrong.
 const RESERVED_BYTES_MAX: u64 = 1 << 36;
 
 impl<'a> Builder<'a> {
@@ -43,18 +42,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Keeps no more text than this, and builds no more values: a file may hold far more than it is
-    /// long.
+    /// Sets limits for the text and for the values of one object: a file may hold far more than its length.
     pub(super) fn at_most(self, bytes_max: u64, memory_max: u64) -> Self {
         Self { bytes_max, memory_max, ..self }
     }
 
-    /// Takes objects without looking for ids in them.
+    /// Does not look for ids.
     pub(super) fn of_rows(self) -> Self {
         Self { are_rows: true, ..self }
     }
 
-    /// Whether a text has so many values that it is not read.
+    /// Whether a text has too many values, which is then a fault.
     pub(super) fn is_too_much(&mut self, line: u64, text: &[u8]) -> bool {
         let problem = bounds::too_many_values(text, self.memory_max);
         problem.map(|problem| self.faults.push(line, problem)).is_some()
@@ -65,14 +63,14 @@ impl<'a> Builder<'a> {
         self.candidates.notes.push(format!("{}: {note}", self.candidates.path.display()));
     }
 
-    /// Makes room for the text of a file of this length.
+    /// Reserves memory for the text of a file of this length.
     pub(super) fn expect_bytes(&mut self, bytes: u64) {
-        // If that fails, growing bit by bit may still work, or fails with an error of its own.
+        // If that fails, the text may still grow step by step, or fails with its own error.
         let bytes = usize::try_from(bytes.min(RESERVED_BYTES_MAX)).unwrap_or(0);
         let _ = self.candidates.json.try_reserve_exact(bytes);
     }
 
-    /// Adds an object by its text.
+    /// Adds an object from its text.
     pub(super) fn take(&mut self, line: u64, text: &str) -> Result<(), CandidatesErrorKind> {
         let scanned = match json::scan(text.trim_ascii_end(), self.id_field) {
             Ok(scanned) if scanned.is_object => scanned,
@@ -81,8 +79,8 @@ impl<'a> Builder<'a> {
                 return Ok(());
             }
             Err(error) => {
-                if let Some(mended) = json::mended(text) {
-                    return self.take(line, &mended);
+                if let Some(repaired) = json::repaired(text) {
+                    return self.take(line, &repaired);
                 }
                 self.faults.push_broken(line, text, &error);
                 return Ok(());
@@ -109,13 +107,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// How many there are so far.
+    /// The number of candidates so far.
     pub(super) const fn len(&self) -> usize {
         self.candidates.len()
     }
 
-    /// Whether ids are made for objects that have these fields and none of them for the id: not if
-    /// the job names a field, nor if one is spelled like it.
+    /// Whether ids are made for objects with these fields: not if the job names a field for the ids, nor if
+    /// a field has a similar name.
     pub(super) fn would_make_ids<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> bool {
         let is_like = |name: &str| {
             name == self.id_field || nearest(self.id_field, std::iter::once(name)).is_some()
@@ -123,12 +121,12 @@ impl<'a> Builder<'a> {
         self.id_field == super::ID_FIELD && !names.any(is_like)
     }
 
-    /// Whether columns of these names will do without one for the ids.
+    /// Whether a table with these columns needs no column for the ids.
     pub(super) fn needs_no_ids<'n>(&self, names: impl Iterator<Item = &'n str>) -> bool {
         self.are_rows || self.would_make_ids(names)
     }
 
-    /// The id of an object; none if one is to be made.
+    /// The id of an object; `None` if an id is to be made.
     fn id_of<'s>(
         &mut self,
         scanned: &'s Scanned<'_>,
@@ -162,10 +160,10 @@ impl<'a> Builder<'a> {
             (false, Some(found)) => found.map(Some),
             (true, None) => Ok(None),
             (true, Some(_)) => Err(FaultKind::Id(format!(
-                "a field {field:?}, which the first candidate does not have: give all of them one, or none"
+                "a field {field:?}, which the first candidate does not have: give every candidate one, or remove it"
             ))),
             (false, None) => {
-                // Only the first of very many faults are shown.
+                // Only the first faults are shown.
                 let nearest = if self.faults.more > 0 { None } else { nearest(field, names()) };
                 Err(FaultKind::NoId(field.to_owned(), nearest))
             }
@@ -198,7 +196,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Says which fields an object has that is about to be pushed.
+    /// Notes the fields of an object before it is added.
     fn note_fields(&mut self, line: u64, fields: &BTreeSet<Cow<'_, str>>) {
         if fields.contains(KEY) {
             self.faults.push(line, format!(
@@ -238,7 +236,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The same candidate in the same place has the same id, and a changed one has another.
+/// The same candidate in the same place always gets the same id, and a changed one another.
 fn made_id(line: u64, json: &str) -> String {
     let hash = blake3::hash(json.as_bytes()).to_hex();
     format!("{line}-{}", &hash[..HASH_DIGITS])

@@ -1,4 +1,4 @@
-//! A header row with names, then rows of texts.
+//! CSV and TSV: a header row with names, then rows of texts.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, BufRead, Read};
@@ -57,15 +57,14 @@ pub(super) fn read(
     intake.finish()
 }
 
-/// Where commas are for decimals, semicolons stand between columns: then there is no comma in the
-/// names.
+/// Where decimals have commas, semicolons separate columns; then the names contain no comma.
 fn comma_or_semicolon(start: &[u8]) -> u8 {
     let names = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if names.contains(&b';') && !names.contains(&b',') { b';' } else { b',' }
 }
 
 struct Columns {
-    /// What stands before each value in an object.
+    /// The text before each value in an object.
     prefixes: Vec<String>,
 }
 
@@ -95,7 +94,7 @@ impl Columns {
 }
 
 impl Builder<'_> {
-    /// Whether columns that have these names can hold the ids, or none at all.
+    /// Checks that columns have different names, and that one holds the ids if they are needed.
     pub(super) fn check_columns(&self, names: &[String]) -> Result<(), CandidatesErrorKind> {
         let mut seen = BTreeSet::new();
         if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
@@ -112,7 +111,7 @@ impl Builder<'_> {
     }
 }
 
-/// What stands before each value of an object with these fields.
+/// The text before each value in an object with these fields.
 fn object_prefixes(names: &[String]) -> Vec<String> {
     let prefix = |(index, name): (usize, &String)| {
         let mut prefix = String::from(if index == 0 { "{" } else { "" });
@@ -122,7 +121,7 @@ fn object_prefixes(names: &[String]) -> Vec<String> {
     names.iter().enumerate().map(prefix).collect()
 }
 
-/// The bytes on their way to the CSV reader, watched for two things that it does not tell.
+/// The input of the CSV reader, watched for two facts that the reader does not report.
 struct Watched<R> {
     input: R,
     rows: RowStarts,
@@ -144,19 +143,19 @@ impl<R: Read> Read for Watched<R> {
     }
 }
 
-/// On which lines rows begin: the CSV reader counts blank lines before a row as part of it. And
-/// whether the last quote is closed: for the CSV reader, the end of the file closes it, and all rows
-/// behind it would silently be part of one text.
+/// The line on which each row begins: the CSV reader counts blank lines before a row as part of it. And
+/// whether the last quote is closed: for the CSV reader the end of the file closes it, and all later rows
+/// would silently become part of one text.
 struct RowStarts {
     delimiter: u8,
     state: Csv,
     line: u64,
     quote_line: u64,
-    /// How long the row is that was begun last.
+    /// The length of the current row so far.
     row_bytes: u64,
-    /// How many fields of it have begun.
+    /// The number of its fields so far.
     row_fields: u64,
-    /// The lines of rows that were seen here and not yet read.
+    /// The lines of rows that were seen here but not yet returned by the reader.
     ahead: VecDeque<u64>,
 }
 
@@ -166,7 +165,7 @@ enum Csv {
     FieldStart,
     Unquoted,
     Quoted,
-    /// Behind a quote that ends the text, unless another quote follows.
+    /// After a quote that ends the text, unless another quote follows.
     QuoteEnded,
 }
 
@@ -208,7 +207,7 @@ impl RowStarts {
         }
     }
 
-    /// The line of the row that has just been read.
+    /// The line of the row that the reader returned last.
     fn next_line(&mut self) -> u64 {
         self.ahead.pop_front().unwrap_or(self.line)
     }
@@ -218,5 +217,5 @@ impl RowStarts {
     }
 }
 
-/// No table has more; a row of commas alone takes many times its length.
+/// More than any table has; a row of commas alone would take many times its length in memory.
 const COLUMNS_MAX: u64 = 1 << 20;

@@ -196,7 +196,7 @@ impl FaultList {
     }
 }
 
-/// A parser's message without the place in the text that it saw.
+/// A parser's message without line and column.
 pub(super) fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words).to_owned()

@@ -1,4 +1,4 @@
-//! The fields of an object in their order.
+//! The fields of a JSON object in the order of the text.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,14 +6,14 @@ use std::marker::PhantomData;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-/// The fields of an object in their order; empty if the text is not an object.
+/// The fields of an object in the order of the text; empty if the text is not an object.
 pub fn in_order(json: &str) -> Vec<(String, Value)> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let fields = deserialize(&mut deserializer, "an object");
     fields.and_then(|fields| deserializer.end().map(|()| fields)).unwrap_or_default()
 }
 
-/// Reads the fields of an object in their order. An error for anything else names what is expected.
+/// Reads the fields of an object in the order of the text. The error for any other value says `expected`.
 pub fn deserialize<'de, D, V>(
     deserializer: D,
     expected: &'static str,

@@ -1,4 +1,4 @@
-//! In which form a file holds its candidates: said by the job, by the file's name, or by its content.
+//! The format of a file of candidates, from the job, the file's name, or its content.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a file is.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -27,20 +27,20 @@ pub enum Format {
     LmEval,
     /// Results of promptfoo, as .json or .jsonl.
     Promptfoo,
-    /// What a batch of requests to OpenAI or vLLM came back with.
+    /// Results of a batch of requests to OpenAI or vLLM.
     OpenaiBatch,
     /// Traces or results of verifiers.
     Verifiers,
 }
 
-/// How the bytes of a file have to be read.
+/// The layout of the bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileLayout {
     /// A JSON text on each line.
     Lines,
-    /// JSON texts one after the other, or one array of them.
+    /// JSON texts in sequence, or one array of them.
     Document,
-    /// Rows of texts with this byte between them.
+    /// Rows of texts with this delimiter.
     Rows(u8),
     Parquet,
     /// An archive of JSON texts.
@@ -56,8 +56,7 @@ pub(super) enum Packing {
 }
 
 impl Format {
-    /// Whether another tool has written the file, so that its entries are not candidates yet.
-    /// How a file of rows is read, by its name: `None` if it is not one of texts.
+    /// The format of a text file of rows, by its name; `None` for other files.
     pub fn of_table(path: &Path) -> Option<Self> {
         match layout_of(path, None)?.0 {
             FileLayout::Rows(b',') => Some(Self::Csv),
@@ -84,12 +83,12 @@ impl Format {
         }
     }
 
-    /// What the key `format` of a job calls it.
+    /// The word for it in the key `format` of a job.
     pub const fn name(self) -> &'static str {
         NAMES[self as usize].1
     }
 
-    /// Which tool has written an object with these fields: only one that has all of these.
+    /// The tool that wrote an object with these fields, if all fields that mark it are present.
     pub(super) fn recognised(fields: &BTreeSet<std::borrow::Cow<'_, str>>) -> Option<Self> {
         let has = |names: &[&str]| names.iter().all(|name| fields.contains(*name));
         let marks: [(Self, &[&str]); 7] = [
@@ -116,7 +115,7 @@ impl FromStr for Format {
     }
 }
 
-/// How to read the file: by what the job says, or else by its name; `None` if neither does.
+/// The layout of a file, from the job's format or else from the file's name; `None` if it is unknown.
 pub(super) fn layout_of(path: &Path, format: Option<Format>) -> Option<(FileLayout, Packing)> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     let packings = [(".gz", Packing::Gzip), (".zst", Packing::Zstd), (".zstd", Packing::Zstd)];
@@ -131,19 +130,19 @@ pub(super) fn layout_of(path: &Path, format: Option<Format>) -> Option<(FileLayo
         Some(Format::Csv) => FileLayout::Rows(b','),
         Some(Format::Tsv) => FileLayout::Rows(b'\t'),
         Some(Format::Parquet) => FileLayout::Parquet,
-        // A tool's own ending says how; under any other name its texts are found as they come.
+        // The ending decides for a tool's usual file names; otherwise the JSON texts are read in sequence.
         Some(_) => match by_name {
             Some(layout @ (FileLayout::Lines | FileLayout::Zip)) => layout,
             _ => FileLayout::Document,
         },
     };
-    // Neither has room for a compression around it: both are read from their ends.
+    // Parquet and zip files are read from their ends, so they cannot be compressed as a whole.
     let is_possible =
         packing == Packing::None || !matches!(layout, FileLayout::Parquet | FileLayout::Zip);
     is_possible.then_some((layout, packing))
 }
 
-/// All formats in their order, with the names that a job calls them by.
+/// All formats in the order of the enum, with their names in jobs.
 const NAMES: [(Format, &str); 10] = [
     (Format::Jsonl, "jsonl"),
     (Format::Json, "json"),
@@ -173,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_read_by_the_name_that_it_is_written_with() {
+    fn names_of_formats_are_the_same_everywhere() {
         for (format, name) in NAMES {
             assert_eq!(format.name(), name);
             assert_eq!(name.parse(), Ok(format));

@@ -1,4 +1,4 @@
-//! Ids in one text, and the way back from an id to its place.
+//! Ids in one text, with a table from id to number.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -6,12 +6,12 @@ use std::ops::Range;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-/// Unique ids, numbered in the order of their arrival.
+/// Unique ids, numbered in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ids {
     text: String,
     ends: Vec<u64>,
-    /// Found by the hash of their ids, which are in `text` only.
+    /// Found by the hash of the id; the ids themselves are only in `text`.
     numbers: HashTable<u32>,
     hasher: RandomState,
 }
@@ -34,7 +34,7 @@ impl Ids {
         self.numbers.find(self.hasher.hash_one(id), is_it).copied()
     }
 
-    /// Gives the id the next number, `next`, or says whose it is already.
+    /// Gives the id the next number, `next`; the error is the number that it already has.
     pub(super) fn insert(&mut self, id: &str, next: u32) -> Result<(), u32> {
         assert!(next as usize == self.ends.len(), "ids are numbered in order");
         let id_of = |number: &u32| &self.text[range(&self.ends, *number as usize)];
@@ -54,12 +54,12 @@ impl Ids {
     }
 }
 
-/// The place of a text among others that stand one behind the other.
+/// The range of a text among texts in sequence.
 pub(super) fn range(ends: &[u64], index: usize) -> Range<usize> {
     end(ends, index)..end(ends, index + 1)
 }
 
-/// Where the first `count` of these texts end.
+/// The end of the first `count` texts.
 pub(super) fn end(ends: &[u64], count: usize) -> usize {
     let end = count.checked_sub(1).map_or(0, |last| ends[last]);
     usize::try_from(end).expect("the text is in memory")

@@ -1,5 +1,4 @@
-//! Objects on their way in: those of other tools are turned into candidates, all others are taken as
-//! they are.
+//! Converts entries of other tools into candidates; all other objects are kept as they are.
 
 use serde_json::{Map, Value};
 
@@ -12,11 +11,11 @@ use super::tools::{self, Tool};
 
 pub(super) struct Intake<'a> {
     pub(super) builder: Builder<'a>,
-    /// What the job says.
+    /// The format in the job.
     format: Option<Format>,
-    /// Who wrote the file; decided by the job or by the first object.
+    /// The writer of the file, known from the job or from the first object.
     writer: Option<Writer>,
-    /// The field of the first object that may hold the candidates, and how many.
+    /// The field of the first object that may hold the candidates, and the length of its list.
     wrapped: Option<(String, usize)>,
 }
 
@@ -30,7 +29,7 @@ impl<'a> Intake<'a> {
         Self { builder, format, writer: None, wrapped: None }
     }
 
-    /// Takes one JSON text in.
+    /// Reads one JSON text.
     pub(super) fn object(&mut self, line: u64, text: &str) -> Result<(), CandidatesErrorKind> {
         if self.builder.is_too_much(line, text.as_bytes()) {
             return Ok(());
@@ -47,8 +46,8 @@ impl<'a> Intake<'a> {
                     self.builder.faults.push(line, NOT_AN_OBJECT);
                     Ok(())
                 }
-                Err(error) => match json::mended(text) {
-                    Some(mended) => self.object(line, &mended),
+                Err(error) => match json::repaired(text) {
+                    Some(repaired) => self.object(line, &repaired),
                     None => {
                         self.builder.faults.push_broken(line, text, &error);
                         Ok(())
@@ -58,7 +57,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Takes in what a tool has written as one object: an entry, or a document with many.
+    /// Reads one object of a tool: an entry, or a document with many entries.
     pub(super) fn entry(
         &mut self,
         line: u64,
@@ -96,7 +95,7 @@ impl<'a> Intake<'a> {
         }
         if let (Some((field, count)), 1) = (self.wrapped.take(), self.builder.len()) {
             return Err(CandidatesErrorKind::Document(format!(
-                "one object whose field `{field}` is a list of {count} objects: if these are the candidates, give them alone (jq '.{field}'), or if all of it is one candidate, say so by format = \"json\" or \"jsonl\""
+                "one object whose field `{field}` is a list of {count} objects: if these are the candidates, extract them (jq '.{field}'), or if the whole object is one candidate, set format = \"json\" or \"jsonl\""
             )));
         }
         self.builder.finish()
@@ -107,7 +106,7 @@ impl<'a> Intake<'a> {
             let text = json::without_nan(text.trim_ascii_end());
             let scanned = json::scan(&text, "").ok()?;
             let format = Format::recognised(&scanned.fields);
-            // Only if its name does not tell: to build an object takes more than to look at it.
+            // Only if the names of the fields do not decide: parsing takes longer than scanning.
             format.or_else(|| self.recognised_inside(&serde_json::from_str(&text).ok()?))
         });
         match format {
@@ -116,18 +115,19 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Which tool has written an object, by what is in its lists; whether it may be a wrapper is noted.
+    /// The tool that wrote an object, recognised by its lists. Notes whether the object may only wrap the
+    /// candidates.
     fn recognised_inside(&mut self, object: &Map<String, Value>) -> Option<Format> {
         if tools::is_promptfoo(object) {
             return Some(Format::Promptfoo);
         }
-        // What has an id is a candidate.
+        // An object with an id is a candidate.
         let id_field = self.builder.id_field.split('.').next().unwrap_or_default();
         if object.contains_key(id_field) {
             return None;
         }
         let is_list = |value: &Value| {
-            // Messages belong to one candidate.
+            // Messages belong to a single candidate.
             let is_entry = |item: &Value| item.is_object() && item.get("role").is_none();
             value.as_array().is_some_and(|list| list.len() > 1 && list.iter().all(is_entry))
         };

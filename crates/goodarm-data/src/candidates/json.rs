@@ -1,4 +1,4 @@
-//! JSON objects without building them: what is in them, and that nothing is wrong with them.
+//! Scans JSON objects without building them: their fields, and whether they are valid.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -7,13 +7,13 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// What is in a text that is JSON.
+/// The result of a scan.
 #[derive(Debug, PartialEq)]
 pub(super) struct Scanned<'a> {
     pub(super) is_object: bool,
     /// The names of its fields.
     pub(super) fields: BTreeSet<Cow<'a, str>>,
-    /// The value of the field that was asked for.
+    /// The value of the field for the id.
     pub(super) id: Option<Id<'a>>,
 }
 
@@ -23,7 +23,7 @@ pub(super) enum Id<'a> {
     Other,
 }
 
-/// Reads one JSON text to its end, as strictly as if it were built.
+/// Reads one JSON text to its end, as strictly as a parser that builds it.
 pub(super) fn scan<'a>(text: &'a str, id_field: &str) -> Result<Scanned<'a>, serde_json::Error> {
     let mut scanned = Scanned { is_object: false, fields: BTreeSet::new(), id: None };
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -33,7 +33,7 @@ pub(super) fn scan<'a>(text: &'a str, id_field: &str) -> Result<Scanned<'a>, ser
     Ok(scanned)
 }
 
-/// Appends a text as JSON writes it.
+/// Appends a text as a JSON string.
 pub(super) fn push_text(json: &mut String, text: &str) {
     json.push('"');
     let mut plain_start = 0;
@@ -65,19 +65,19 @@ pub(super) fn push_name(json: &mut String, name: &str) {
     json.push(':');
 }
 
-/// The same text with null for the numbers that JSON does not have, but that Python writes.
+/// The same text with null instead of the non-finite numbers that Python writes and JSON does not allow.
 pub(super) fn without_nan(text: &str) -> Cow<'_, str> {
     if !text.contains("NaN") && !text.contains("Infinity") {
         return text.into();
     }
-    let (mut mended, mut copied, mut index) = (String::with_capacity(text.len()), 0, 0);
+    let (mut repaired, mut copied, mut index) = (String::with_capacity(text.len()), 0, 0);
     let (mut is_text, mut is_escaped) = (false, false);
     while let Some(&byte) = text.as_bytes().get(index) {
         let rest = &text.as_bytes()[index..];
         let word = NO_NUMBERS.iter().find(|word| !is_text && rest.starts_with(word.as_bytes()));
         if let Some(word) = word {
-            mended.push_str(&text[copied..index]);
-            mended.push_str("null");
+            repaired.push_str(&text[copied..index]);
+            repaired.push_str("null");
             index += word.len();
             copied = index;
             continue;
@@ -86,19 +86,19 @@ pub(super) fn without_nan(text: &str) -> Cow<'_, str> {
         is_escaped = is_text && byte == b'\\' && !is_escaped;
         index += 1;
     }
-    mended.push_str(&text[copied..]);
-    mended.into()
+    repaired.push_str(&text[copied..]);
+    repaired.into()
 }
 
-/// The same for a text that is broken: `None` if that is not the reason.
-pub(super) fn mended(text: &str) -> Option<String> {
-    Some(without_nan(text).into_owned()).filter(|mended| mended != text)
+/// The same for a text that cannot be parsed; `None` if it has no such numbers.
+pub(super) fn repaired(text: &str) -> Option<String> {
+    Some(without_nan(text).into_owned()).filter(|repaired| repaired != text)
 }
 
 const NO_NUMBERS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
 
-/// Goes through a value, and keeps it if it is a text or a whole number that is wanted. Of the outermost value
-/// it notes the fields and the id.
+/// Visits a value, and returns it if it is wanted and a text or a whole number. For the outermost value it
+/// also notes the fields and the id.
 struct Look<'s, 'a> {
     keep: bool,
     outermost: Option<(&'s str, &'s mut Scanned<'a>)>,
@@ -180,15 +180,15 @@ impl<'a> Visitor<'a> for Look<'_, 'a> {
     }
 }
 
-/// Of two fields with one name, some readers take the first and others the last.
+/// Rejects a repeated field: some readers would use the first value, and others the last.
 fn insert<'a, E: Error>(names: &mut BTreeSet<Cow<'a, str>>, name: Cow<'a, str>) -> Result<(), E> {
     if let Some(twice) = names.get(&name) {
-        return Err(E::custom(format_args!("field {twice:?} stands twice in one object")));
+        return Err(E::custom(format_args!("field {twice:?} appears twice in one object")));
     }
     names.insert(name);
     Ok(())
 }
 
-/// The name of a field, borrowed if it is written without escapes.
+/// The name of a field, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

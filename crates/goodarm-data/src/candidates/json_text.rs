@@ -1,4 +1,4 @@
-//! JSON objects as they stand in a file: one on each line, or one after the other, or in an array.
+//! Files of JSON objects: one on each line, in sequence, or in an array.
 
 use std::io::{BufRead, Read};
 
@@ -10,7 +10,7 @@ use super::intake::Intake;
 use super::json;
 use crate::bounds;
 
-/// One on each line.
+/// Reads one object on each line.
 pub(super) fn read_lines(
     mut input: impl BufRead,
     mut intake: Intake<'_>,
@@ -22,7 +22,7 @@ pub(super) fn read_lines(
             Ok(false) => break,
             Err(error) => return Err(bounds::at_line(line, &error).into()),
         }
-        // Someone has given an array this name.
+        // An array in a file whose name promises lines.
         if line == 1 && buffer.trim_ascii_start().starts_with(b"[") {
             let rest = std::io::Cursor::new(buffer).chain(input);
             return read_document(rest, intake);
@@ -36,7 +36,7 @@ pub(super) fn read_lines(
     intake.finish()
 }
 
-/// One after the other, over as many lines as they like, or all in one array.
+/// Reads objects in sequence, over any number of lines, or in one array.
 pub(super) fn read_document(
     input: impl Read,
     mut intake: Intake<'_>,
@@ -81,7 +81,7 @@ pub(super) fn read_document(
     intake.finish()
 }
 
-/// Where in the whole text the parser stopped, and why.
+/// The error of a parser, with its line in the whole text.
 fn broken(text: &str, rest: &str, error: &serde_json::Error) -> CandidatesErrorKind {
     broken_at(text, rest, error.line(), &without_place(error))
 }
@@ -96,5 +96,5 @@ fn broken_at(text: &str, rest: &str, line: usize, message: &str) -> CandidatesEr
     CandidatesErrorKind::Document(format!("line {line}: broken JSON: {message}"))
 }
 
-/// A document is held in memory as a whole.
+/// A whole document is held in memory.
 const DOCUMENT_BYTES_MAX: u64 = 4 << 30;

@@ -1,4 +1,4 @@
-//! Parquet files: texts, numbers, booleans and times, in lists, structs and maps, or nothing.
+//! Parquet files: texts, numbers, booleans, times and null, in lists, structs and maps.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,13 +15,13 @@ use super::json::{push_name, push_text};
 use crate::panics::caught;
 
 pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, CandidatesErrorKind> {
-    let reader = trusting(|| SerializedFileReader::new(file))?;
+    let reader = catching(|| SerializedFileReader::new(file))?;
     let schema = reader.metadata().file_metadata().schema();
     let names: Vec<String> =
         schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
     intake.builder.check_columns(&names)?;
     let mut writer = Writer::default();
-    let mut rows = trusting(|| reader.get_row_iter(None))?;
+    let mut rows = catching(|| reader.get_row_iter(None))?;
     let mut next = |writer: &mut Writer| {
         writer.json.clear();
         let row = rows.next().transpose()?;
@@ -29,7 +29,7 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
         Ok(row.is_some())
     };
     let mut number = 0;
-    while trusting(|| next(&mut writer))? {
+    while catching(|| next(&mut writer))? {
         number += 1;
         intake.object(number, &writer.json)?;
     }
@@ -41,13 +41,12 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
     intake.finish()
 }
 
-/// What the Parquet library makes of the file. It panics at some that are damaged, and is not used again
-/// then.
-fn trusting<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, CandidatesErrorKind> {
+/// Calls the Parquet library, which panics at some damaged files and is not used again then.
+fn catching<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, CandidatesErrorKind> {
     let message = match caught(work) {
         Ok(Ok(done)) => return Ok(done),
-        Ok(Err(error)) => understandable(&error.to_string()),
-        Err(panic) => format!("the reader gave up on it: {}", understandable(&panic)),
+        Ok(Err(error)) => clear_message(&error.to_string()),
+        Err(panic) => format!("the reader gave up on it: {}", clear_message(&panic)),
     };
     Err(CandidatesErrorKind::Parquet(message))
 }
@@ -56,9 +55,9 @@ fn trusting<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Cand
 #[derive(Default)]
 struct Writer {
     json: String,
-    /// The names of the fields that it is in, from the outside.
+    /// The names of the fields around the current value, the outermost first.
     within: Vec<String>,
-    /// Where there were bytes that no JSON can hold, such as pictures.
+    /// Fields with bytes that JSON cannot hold, such as pictures.
     bytes_in: BTreeSet<String>,
 }
 
@@ -78,7 +77,7 @@ impl Writer {
         let json = &mut self.json;
         match field {
             Field::Null => json.push_str("null"),
-            // JSON knows no NaN and no infinities. Debug writes the shortest digits that read back.
+            // JSON has no NaN and no infinities. Debug writes the shortest digits that read back.
             Field::Float(value) if !value.is_finite() => json.push_str("null"),
             Field::Double(value) if !value.is_finite() => json.push_str("null"),
             Field::Float(value) => put(json, format_args!("{value:?}")),
@@ -94,7 +93,7 @@ impl Writer {
             | Field::UInt(_)
             | Field::ULong(_) => put(json, format_args!("{field}")),
             Field::Str(text) => push_text(json, text),
-            // Some programs write texts without saying that they are.
+            // Some programs write texts without declaring them as such.
             Field::Bytes(bytes) => match str::from_utf8(bytes.data()) {
                 Ok(text) => push_text(json, text),
                 Err(_) => {
@@ -102,7 +101,7 @@ impl Writer {
                     self.bytes_in.insert(self.within.join("."));
                 }
             },
-            // As a person would write them.
+            // In the usual notation.
             Field::Decimal(_)
             | Field::Date(_)
             | Field::TimeMillis(_)
@@ -140,11 +139,12 @@ impl Writer {
 }
 
 fn put(json: &mut String, arguments: std::fmt::Arguments<'_>) {
-    json.write_fmt(arguments).expect("a String takes everything");
+    json.write_fmt(arguments).expect("writing to a String cannot fail");
 }
 
-/// The library shows all bytes of a text that is none, and speaks of its own features.
-fn understandable(message: &str) -> String {
+/// A shorter and clearer message: the library prints all bytes of invalid texts and mentions its own
+/// features.
+fn clear_message(message: &str) -> String {
     if message.to_lowercase().contains("brotli") {
         return "it is packed with Brotli, which is not read here: write it with zstd or snappy \
                 (compression=\"zstd\" in pandas and pyarrow)"

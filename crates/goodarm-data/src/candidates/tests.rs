@@ -31,7 +31,7 @@ fn check(name: &str, content: &str, expected: &[(&str, &str)]) {
     check_consistent(&candidates);
 }
 
-/// What holds for all candidates whatever the file.
+/// Properties of candidates from any file.
 fn check_consistent(candidates: &Candidates) {
     assert!(!candidates.is_empty());
     for arm in arms(candidates) {
@@ -82,7 +82,7 @@ fn names(names: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_name_says_the_format() {
+fn the_name_decides_the_format() {
     let lines = b"{\"id\": 1}\n";
     for name in ["a.jsonl", "a.ndjson", "A.JSONL", "a.b.jsonl"] {
         assert_eq!(read(name, lines).unwrap().len(), 1);
@@ -99,7 +99,7 @@ fn the_name_says_the_format() {
 }
 
 #[test]
-fn a_missing_file_is_named() {
+fn the_error_names_a_missing_file() {
     let error = Candidates::read(Path::new("no/such/file.jsonl"), "id").unwrap_err();
     assert!(error.to_string().starts_with("cannot read no/such/file.jsonl: "), "{error}");
 }
@@ -123,7 +123,7 @@ fn a_broken_zstd_file_is_refused() {
 }
 
 #[test]
-fn what_the_job_says_counts_more_than_the_name() {
+fn the_format_of_the_job_overrides_the_name() {
     let folder = tempfile::tempdir().unwrap();
     let read_as = |name: &str, content: &str, format| {
         let path = folder.path().join(name);
@@ -176,7 +176,7 @@ fn a_file_without_candidates_is_refused() {
 }
 
 #[test]
-fn all_faults_are_counted_and_the_first_are_shown() {
+fn the_first_faults_are_shown_and_all_are_counted() {
     let content = "{\"id\": \"\"}\n".repeat(50);
     let error = read("a.jsonl", content.as_bytes()).unwrap_err().to_string();
     let lines: Vec<&str> = error.lines().collect();
@@ -186,7 +186,7 @@ fn all_faults_are_counted_and_the_first_are_shown() {
 }
 
 #[test]
-fn fingerprints_tell_files_apart() {
+fn different_files_have_different_fingerprints() {
     let fingerprint = |content: &str| read("a.jsonl", content.as_bytes()).unwrap().fingerprint();
     let reference = fingerprint("{\"id\":1}\n{\"id\":2}\n");
     assert_eq!(fingerprint("\u{feff}\n{\"id\":1}\r\n\n  {\"id\":2}"), reference);
@@ -199,7 +199,7 @@ fn fingerprints_tell_files_apart() {
     ] {
         assert_ne!(fingerprint(other), reference, "{other}");
     }
-    // The same text, divided otherwise.
+    // The same text, split at another byte.
     assert_ne!(
         fingerprint("{\"a\":0,\"id\":\"xy\"}\n{\"a\":0,\"id\":\"z\"}\n"),
         fingerprint("{\"a\":0,\"id\":\"x\"}\n{\"a\":0,\"id\":\"yz\"}\n")
@@ -218,9 +218,9 @@ fn a_hundred_thousand_ids_are_found_again() {
     assert_eq!(candidates.arm_of("1"), None);
 }
 
-/// A small file may be a line that has no end.
+/// A small packed file may hold an endless line.
 #[test]
-fn a_packed_line_without_end_is_an_error_with_its_place() {
+fn an_endless_packed_line_is_an_error_with_its_place() {
     let mut bomb = b"id,answer\na,\"".to_vec();
     bomb.resize(66 << 20, b' ');
     let rows = gzipped(&bomb);
@@ -233,9 +233,9 @@ fn a_packed_line_without_end_is_an_error_with_its_place() {
     }
 }
 
-/// Rows that all repeat one text make far more of a file than it is long.
+/// A file in which all rows repeat one text unpacks to far more than its length.
 #[test]
-fn what_is_kept_of_a_file_has_a_bound() {
+fn the_text_of_all_candidates_has_a_limit() {
     let path = Path::new("a.jsonl");
     let text = "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n";
     let read = |bytes_max| {

@@ -1,8 +1,8 @@
-//! What other tools write, turned into candidates: `id`, `question` and `answer` as texts, and beside
-//! them whatever else is worth keeping.
+//! Entries of other tools, converted into candidates: `id`, `question` and `answer` as texts, and other
+//! useful fields.
 //!
-//! A repeated answer is another candidate: its id has `#2`, `#3`, … behind it. What failed, and what is
-//! there already, is left out and counted.
+//! A repeated answer is a candidate of its own: `#2`, `#3`, … is added to its id. Failed entries and copies
+//! are left out and counted.
 
 mod inspect;
 mod lm_eval;
@@ -17,22 +17,22 @@ use serde_json::{Map, Value};
 use super::format::Format;
 use super::json::push_name;
 
-/// A tool whose file is being read.
+/// The tool that wrote the file.
 pub(super) struct Tool {
     pub(super) format: Format,
-    /// The model that made all answers, if the file says so in one place.
+    /// The model of all answers, if the file states it only once.
     model: Option<Value>,
-    /// How often each id was met.
+    /// The number of answers with each id so far.
     met: BTreeMap<String, u64>,
     /// Answers that another entry may repeat from a cache.
     seen: HashSet<blake3::Hash>,
-    /// Of several filters of one answer, the one that is read.
+    /// The filter that is read, if answers have several.
     filter: Option<String>,
-    /// Why entries were left out, and how many.
+    /// The reasons for leaving out entries, and their numbers.
     left_out: BTreeMap<LeftOut, u64>,
 }
 
-/// Why an entry is no candidate.
+/// Why an entry is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum LeftOut {
     Failed,
@@ -50,10 +50,10 @@ pub(super) struct ToolAnswer {
     more: Vec<(&'static str, Value)>,
 }
 
-/// What an entry lacks that every entry of its tool has.
+/// A required field that an entry lacks.
 pub(super) type Lacks = &'static str;
 
-/// Whether an object holds results of promptfoo, whatever it is called.
+/// Whether an object holds results of promptfoo.
 pub(super) fn is_promptfoo(object: &Map<String, Value>) -> bool {
     promptfoo::is_document(object)
 }
@@ -81,7 +81,7 @@ impl Tool {
         }
     }
 
-    /// How the file was read, and what of it was not.
+    /// A note on the format, the number of answers, and the entries that were left out.
     pub(super) fn note(&self, count: usize) -> String {
         let tool = self.format.tool().unwrap_or_default();
         let answers = if count == 1 { "answer" } else { "answers" };
@@ -93,11 +93,11 @@ impl Tool {
             let what = match reason {
                 LeftOut::Failed => "that failed".to_owned(),
                 LeftOut::Unfinished => "that are not finished".to_owned(),
-                LeftOut::NoText => "whose answer is no text".to_owned(),
+                LeftOut::NoText => "whose answer is not a text".to_owned(),
                 LeftOut::OtherFilter => {
                     format!("of other filters than {:?}", self.filter.as_deref().unwrap_or("none"))
                 }
-                LeftOut::Cached => "from a cache, which are there already".to_owned(),
+                LeftOut::Cached => "repeated from a cache".to_owned(),
             };
             format!("{count} {what}")
         });
@@ -114,7 +114,7 @@ impl Tool {
         Vec::new()
     }
 
-    /// The id of an answer, where the file tells repeated ones apart by their order only.
+    /// The id of an answer in a file that distinguishes repeated answers only by their order.
     fn repeated(&mut self, id: String) -> String {
         let count = self.met.entry(id.clone()).or_default();
         *count += 1;
@@ -123,7 +123,7 @@ impl Tool {
 }
 
 impl ToolAnswer {
-    /// The candidate.
+    /// The candidate's object.
     pub(super) fn into_json(self) -> String {
         let texts =
             [("id", Some(self.id)), ("question", self.question), ("answer", Some(self.answer))];
@@ -142,7 +142,7 @@ impl ToolAnswer {
     }
 }
 
-/// The entries of a document; a lone entry is its own.
+/// The entries of a document, or the single entry itself.
 pub(super) fn entries_of(
     tool: &mut Tool,
     mut fields: Map<String, Value>,
@@ -159,7 +159,7 @@ pub(super) fn entries_of(
     }
 }
 
-/// The id of the first, second, … answer of one name.
+/// The id of the first, second, … answer with the same id.
 fn numbered(id: String, number: u64) -> String {
     if number <= 1 { id } else { format!("{id}#{number}") }
 }
@@ -173,7 +173,7 @@ fn id_text(value: Option<&Value>) -> Option<String> {
     }
 }
 
-/// The text of a message: a text, or parts of which some are texts.
+/// The text of a message: a text, or the texts among its parts.
 fn content_text(content: &Value) -> Option<String> {
     match content {
         Value::String(text) => Some(text.clone()),
@@ -186,7 +186,7 @@ fn content_text(content: &Value) -> Option<String> {
     }
 }
 
-/// A prompt: a text, or messages. One message is its text; several are told apart by their roles.
+/// A prompt: a text, or messages. A single message is its text; several are marked with their roles.
 fn prompt_text(prompt: &Value) -> Option<String> {
     let Value::Array(messages) = prompt else { return content_text(prompt) };
     let texts: Vec<(&str, String)> = messages
@@ -205,14 +205,14 @@ fn prompt_text(prompt: &Value) -> Option<String> {
     }
 }
 
-/// What a model said last: a text, or the last of its messages.
+/// The last reply of a model: a text, or the last of its messages.
 fn reply_text(reply: &Value) -> Option<String> {
     let Value::Array(messages) = reply else { return content_text(reply) };
     let own = messages.iter().rev().find(|message| message["role"] == "assistant");
     own.map_or_else(|| content_text(reply), |message| content_text(&message["content"]))
 }
 
-/// The text among some fields that is called as questions are.
+/// The text of the field with a usual name for questions.
 fn question_in(fields: &Value) -> Option<String> {
     let fields = fields.as_object()?;
     QUESTION_NAMES.iter().find_map(|name| {
@@ -221,7 +221,7 @@ fn question_in(fields: &Value) -> Option<String> {
     })
 }
 
-/// One number or text for each score that an entry has.
+/// One number or text for each score of an entry.
 fn scores_of(scores: &Value, key: &str) -> Value {
     let scores = scores.as_object().into_iter().flatten();
     scores

@@ -1,4 +1,4 @@
-//! The archives of inspect_ai: a heading, and a file for each sample.
+//! Archives of inspect_ai: a header, and a file for each sample.
 
 use std::fs::File;
 use std::io::Read;
@@ -27,7 +27,7 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
         let limit = ENTRY_BYTES_MAX.min(bytes_left);
         let mut bytes = Vec::new();
         let entry = archive.by_index(*index).map_err(|error| broken(&error))?;
-        // An archive may claim less than it holds.
+        // The length in the archive may be too small.
         let read = entry.take(limit + 1).read_to_end(&mut bytes);
         read.map_err(|error| broken(&format!("{name}: {error}")))?;
         if bytes.len() as u64 > limit {
@@ -52,8 +52,8 @@ fn is_sample(name: &str) -> bool {
     name.starts_with("samples/") && name.ends_with(".json")
 }
 
-/// The heading of a finished log, or of one that is still being written.
+/// The header of a finished log, or of one that is still being written.
 const HEADINGS: [&str; 2] = ["header.json", "_journal/start.json"];
-/// No more is unpacked than this, of one sample and of all.
+/// The limits for one unpacked sample and for all of them.
 const ENTRY_BYTES_MAX: u64 = 256 << 20;
 const ARCHIVE_BYTES_MAX: u64 = 16 << 30;

@@ -17,7 +17,7 @@ fn rows_become_objects_of_texts() {
 }
 
 #[test]
-fn tabs_may_stand_between_texts() {
+fn tabs_may_separate_columns() {
     check(
         "a.tsv",
         "id\ttext\na\tx,y\nb\t\"two\nlines\"\n",
@@ -50,7 +50,7 @@ fn all_faults_are_found_at_once() {
 }
 
 #[test]
-fn a_quote_that_is_never_closed_hides_no_rows() {
+fn an_open_quote_is_a_fault() {
     check_faults(
         "a.csv",
         b"id,text\na,\"x\"\nb,\"never closed\nc,d\ne,f\n",
@@ -62,7 +62,7 @@ fn a_quote_that_is_never_closed_hides_no_rows() {
 }
 
 #[test]
-fn headers_must_make_sense() {
+fn wrong_headers_are_refused() {
     let error = read("a.csv", b"ID,uid\n1,2\n").unwrap_err().to_string();
     assert!(
         error.ends_with("no column \"id\", which should hold the ids; did you mean \"ID\"?"),
@@ -119,9 +119,9 @@ proptest! {
     }
 }
 
-/// As a spreadsheet writes it where a comma is for decimals.
+/// A table from a spreadsheet whose decimals have commas.
 #[test]
-fn semicolons_may_stand_between_texts() {
+fn semicolons_may_separate_columns() {
     check("a.csv", "id;text\na;1,5\n", &[("a", "{\"id\":\"a\",\"text\":\"1,5\"}")]);
     check("a.csv", "id,a;b\na,x;y\n", &[("a", "{\"id\":\"a\",\"a;b\":\"x;y\"}")]);
 }

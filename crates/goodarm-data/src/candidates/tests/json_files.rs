@@ -36,7 +36,7 @@ fn ids_are_texts_or_whole_numbers() {
 }
 
 #[test]
-fn a_carriage_return_between_values_breaks_no_line() {
+fn a_carriage_return_between_values_does_not_end_the_line() {
     check("a.jsonl", "{\"id\":\r1}\n", &[("1", "{\"id\": 1}")]);
 }
 
@@ -65,8 +65,8 @@ fn all_faults_are_found_at_once() {
             "5: the id is empty",
             "7: id \"1\" already names the candidate at 1",
             "8: not UTF-8",
-            "9: column 21: broken JSON: field \"a\" stands twice in one object",
-            "10: column 31: broken JSON: field \"a\" stands twice in one object",
+            "9: column 21: broken JSON: field \"a\" appears twice in one object",
+            "10: column 31: broken JSON: field \"a\" appears twice in one object",
             "11: column 11: broken JSON: trailing characters",
             "12: column 20: broken JSON: number out of range",
             "13: column 26: broken JSON: unexpected end of hex escape",
@@ -85,7 +85,7 @@ fn columns_count_characters_from_the_beginning_of_the_line() {
 }
 
 #[test]
-fn a_missing_id_field_is_compared_with_what_is_there() {
+fn the_nearest_field_is_suggested_for_the_id() {
     check_faults(
         "a.jsonl",
         b"{\"uid\": 5, \"answer\": 1}\n",
@@ -94,7 +94,7 @@ fn a_missing_id_field_is_compared_with_what_is_there() {
 }
 
 #[test]
-fn arrays_and_objects_one_after_the_other_are_read_like_lines() {
+fn arrays_and_objects_in_sequence_are_read_like_lines() {
     let expected = [("a", "{\"id\":\"a\",  \"b\":[1]}"), ("2", "{\"id\":2}")];
     let array = "\u{feff}\n[\n{\"id\":\"a\",\r\n\"b\":[1]}\n,\n{\"id\":2}\n]\n";
     for name in ["a.json", "a.jsonl"] {
@@ -133,7 +133,7 @@ fn faults_of_arrays_name_the_entry_or_the_line() {
 }
 
 #[test]
-fn an_object_around_the_candidates_is_no_candidate() {
+fn an_object_around_the_candidates_is_refused() {
     let wrapped = r#"{"name": "set", "data": [{"id": "a"}, {"id": "b"}]}"#;
     let error = read("a.json", wrapped.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("field `data` is a list of 2 objects"), "{error}");
@@ -146,11 +146,11 @@ fn an_object_around_the_candidates_is_no_candidate() {
 }
 
 #[test]
-fn what_python_writes_for_no_number_is_null() {
+fn non_finite_numbers_of_python_are_null() {
     let text = r#"{"id": "NaN \\\" NaN", "a": NaN, "b": [Infinity,-Infinity], "c": "\"Infinity"}"#;
-    let mended = r#"{"id": "NaN \\\" NaN", "a": null, "b": [null,null], "c": "\"Infinity"}"#;
-    check("a.jsonl", text, &[("NaN \\\" NaN", mended)]);
-    check("a.json", &format!("[{text}]"), &[("NaN \\\" NaN", mended)]);
+    let repaired = r#"{"id": "NaN \\\" NaN", "a": null, "b": [null,null], "c": "\"Infinity"}"#;
+    check("a.jsonl", text, &[("NaN \\\" NaN", repaired)]);
+    check("a.json", &format!("[{text}]"), &[("NaN \\\" NaN", repaired)]);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn very_deep_json_is_refused() {
 const VALID: &str =
     "{\"id\":\"a\",\"x\":[1,-2.5e3,true,null]}\n{\"x\":{\"y\":\"\\u00e4\\\"ß\"},\"id\":12}\n";
 
-/// Whatever is accepted can be used.
+/// All accepted files can be used.
 fn check_any(name: &str, bytes: &[u8]) {
     if let Ok(candidates) = read(name, bytes) {
         check_consistent(&candidates);

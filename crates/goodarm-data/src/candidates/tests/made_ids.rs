@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn ids_are_made_from_the_place_and_the_content_and_said_once() {
+fn ids_are_made_from_place_and_content_with_one_note() {
     let text = "{\"question\":\"1+1?\"}\n\n{\"question\":\"2+2?\"}\n{\"question\":\"2+2?\"}\n{}\n";
     let candidates = read("a.jsonl", text.as_bytes()).unwrap();
     assert!(candidates.are_ids_made());
@@ -18,22 +18,22 @@ fn ids_are_made_from_the_place_and_the_content_and_said_once() {
     let [note] = candidates.notes() else { panic!("{:?}", candidates.notes()) };
     assert!(note.contains("no field \"id\": ids such as"), "{note}");
     check_consistent(&candidates);
-    // Another content has another id; the same has the same.
+    // Other content gets another id, the same content the same id.
     let changed = read("a.jsonl", text.replace("1+1", "1+2").as_bytes()).unwrap();
     assert_ne!(changed.id(ArmId(0)), ids[0]);
     assert_eq!(changed.id(ArmId(1)), ids[1]);
-    // What a run keeps is read as it was.
+    // The candidates in a run's folder keep their ids.
     let kept: Vec<String> = arms(&candidates).map(|arm| candidates.json(arm).to_owned()).collect();
     let kept = Candidates::from_lines(kept.iter().map(String::as_str), "id").unwrap();
     assert_eq!(kept.fingerprint(), candidates.fingerprint());
     assert!(kept.notes().is_empty() && !kept.are_ids_made());
-    // More behind the others do not change them.
+    // More candidates at the end do not change the ids of the others.
     let more = read("a.jsonl", format!("{text}{{\"x\":1}}\n").as_bytes()).unwrap();
     assert!(more.begin_with(candidates.len(), &candidates.fingerprint()));
 }
 
 #[test]
-fn tables_and_arrays_without_ids_get_them_too() {
+fn tables_and_arrays_get_ids() {
     for (name, text, first) in [
         ("a.csv", "question,answer\nx,y\n", "2-"),
         ("a.tsv", "question\tanswer\nx\ty\n", "2-"),
@@ -46,14 +46,14 @@ fn tables_and_arrays_without_ids_get_them_too() {
 }
 
 #[test]
-fn no_ids_are_made_where_some_may_be_meant() {
-    // A field that the job names must be there.
+fn ids_are_not_made_if_a_field_may_hold_them() {
+    // A field that the job names must exist.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
     fs::write(&path, "{\"question\":\"x\"}\n").unwrap();
     let error = Candidates::read(&path, "uuid").unwrap_err().to_string();
     assert!(error.ends_with("line 1: no field \"uuid\", which should hold the id"), "{error}");
-    // One that is spelled alike is asked for, and one that only some have is a fault.
+    // A field with a similar name is suggested, and one that only some objects have is a fault.
     check_faults(
         "a.jsonl",
         b"{\"Id\":1}\n",
@@ -63,7 +63,7 @@ fn no_ids_are_made_where_some_may_be_meant() {
         "a.jsonl",
         b"{\"a\":1}\n{\"id\":1}\n",
         &[
-            "2: a field \"id\", which the first candidate does not have: give all of them one, or none",
+            "2: a field \"id\", which the first candidate does not have: give every candidate one, or remove it",
         ],
     );
     check_faults(

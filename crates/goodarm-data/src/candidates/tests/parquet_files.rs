@@ -127,9 +127,9 @@ fn faults_name_the_row() {
     assert!(error.contains("a.parquet, row 2: "), "{error}");
 }
 
-/// Hugging Face has pictures in such a column.
+/// Datasets on Hugging Face have pictures in such a column.
 #[test]
-fn bytes_that_are_no_text_are_null_and_their_column_is_said_once() {
+fn binary_values_are_null_with_one_note() {
     let schema = "message m { required binary id (UTF8); required group image { required binary bytes; required binary path (UTF8); } }";
     let bytes = write(
         schema,
@@ -225,7 +225,7 @@ fn lists_and_structs_become_json_as_datasets_and_pandas_write_them() {
             ("7", "{\"messages\":null,\"meta\":{\"id\":7}}"),
         ]
     );
-    // The same file without a word about ids.
+    // The same file without an id field.
     let candidates = read("a.parquet", &bytes).unwrap();
     assert!(candidates.are_ids_made());
     assert!(candidates.id(ArmId(0)).starts_with("1-"));

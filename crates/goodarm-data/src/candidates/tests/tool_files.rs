@@ -1,4 +1,4 @@
-//! What other tools write.
+//! Files of other tools.
 
 use std::io::Cursor;
 
@@ -9,7 +9,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::*;
 
-/// Reads a file and gives its candidates, and the only note.
+/// Reads a file; returns its candidates and its only note.
 fn read_tool(name: &str, bytes: &[u8]) -> (Vec<Value>, String) {
     let candidates = read(name, bytes).unwrap();
     check_consistent(&candidates);
@@ -106,7 +106,7 @@ fn inspect_documents_are_recognised() {
 }
 
 #[test]
-fn archives_that_are_none_or_that_swell_are_refused() {
+fn broken_archives_and_bombs_are_refused() {
     let error = read("log.eval", b"{\"id\": 1}").unwrap_err().to_string();
     assert!(error.contains("not an .eval file of inspect_ai"), "{error}");
     let error = read("log.eval", &archive(CompressionMethod::Stored, &[])).unwrap_err().to_string();
@@ -159,7 +159,7 @@ fn lm_eval_samples_are_read_once_for_all_filters() {
     assert_eq!(
         note,
         "read as a file of lm-evaluation-harness (format = \"lm-eval\"): 2 answers; left out: \
-         1 whose answer is no text, 1 of other filters than \"strict\""
+         1 whose answer is not a text, 1 of other filters than \"strict\""
     );
     let mut old = line(3, "none", &json!(["4"]));
     old["doc"] = json!({"n": 1});
@@ -190,7 +190,7 @@ fn promptfoo_results_are_read_from_documents_and_lines() {
     ];
     let document =
         json!({"evalId": "e", "results": {"version": 3, "results": results}, "config": {}});
-    // By its shape alone.
+    // Recognised by its structure alone.
     let nameless = json!({"results": {"results": results}});
     for (name, bytes) in [
         ("results.json", document.to_string().into_bytes()),
@@ -206,9 +206,7 @@ fn promptfoo_results_are_read_from_documents_and_lines() {
         assert_eq!(found[2]["answer"], "{\"a\":1}");
         assert_eq!(found[0]["question"], "2+2?");
         assert!(
-            note.ends_with(
-                "3 answers; left out: 1 that failed, 1 from a cache, which are there already"
-            ),
+            note.ends_with("3 answers; left out: 1 that failed, 1 repeated from a cache"),
             "{note}"
         );
     }
@@ -275,7 +273,7 @@ fn verifiers_traces_and_older_results_are_read() {
 }
 
 #[test]
-fn a_file_with_nothing_but_failures_says_so() {
+fn the_error_of_a_file_of_failures_counts_them() {
     let failed = json!({"custom_id": "d", "response": null, "error": {"code": "expired"}});
     let error = read("out.jsonl", &lines(&[failed])).unwrap_err().to_string();
     assert!(error.contains("no candidates\n"), "{error}");
@@ -283,7 +281,7 @@ fn a_file_with_nothing_but_failures_says_so() {
 }
 
 #[test]
-fn as_they_are_such_lines_are_candidates_too() {
+fn lines_of_tools_can_be_read_as_plain_objects() {
     let line = json!({"id": "r", "custom_id": "d", "response": {}, "error": null});
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.jsonl");
@@ -294,7 +292,7 @@ fn as_they_are_such_lines_are_candidates_too() {
 }
 
 proptest! {
-    /// Whatever is accepted can be used.
+    /// All accepted files can be used.
     #[test]
     fn changed_logs_do_no_harm(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),

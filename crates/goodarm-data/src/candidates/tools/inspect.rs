@@ -1,4 +1,4 @@
-//! inspect_ai: samples with an epoch each, in an archive or in one document. An epoch is a new answer.
+//! inspect_ai: samples with an epoch each, in an archive or in one document. Each epoch is another answer.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::{
     Lacks, LeftOut, Tool, ToolAnswer, content_text, id_text, numbered, prompt_text, scores_of,
 };
 
-/// The samples of a log, whose heading is looked at; `None` if it is a sample itself.
+/// The samples of a log, after reading its header; `None` if it is a sample itself.
 pub(super) fn samples(tool: &mut Tool, log: &mut Map<String, Value>) -> Option<Vec<Value>> {
     let heading = log.get("eval")?;
     tool.model = Some(heading["model"].clone());
@@ -28,7 +28,7 @@ pub(super) fn answers(
     let choices = output["choices"].as_array().map_or(&[][..], Vec::as_slice);
     let mut texts: Vec<Option<String>> =
         choices.iter().map(|choice| content_text(&choice["message"]["content"])).collect();
-    // What the log calls the completion is the first choice, or all there is.
+    // The log's completion is the first choice, or the only text.
     match (output["completion"].as_str(), texts.first_mut()) {
         (Some(text), Some(first)) => *first = Some(text.to_owned()),
         (Some(text), None) => texts.push(Some(text.to_owned())),

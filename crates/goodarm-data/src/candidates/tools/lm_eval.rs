@@ -1,5 +1,5 @@
-//! lm-evaluation-harness: a line for each question and filter. Filters look at the same responses, so
-//! one of them is enough.
+//! lm-evaluation-harness: a line for each question and filter. All filters use the same responses, so one
+//! is read.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ pub(super) fn answers(
     if tool.filter.get_or_insert_with(|| filter.to_owned()) != filter {
         return Ok(tool.leave_out(LeftOut::OtherFilter));
     }
-    // One list for each request; only a request that generates has texts in it.
+    // One list for each request; only generating requests have texts in it.
     let texts: Vec<&str> = match &responses[..] {
         [Value::Array(repeats)] => repeats.iter().filter_map(Value::as_str).collect(),
         flat => flat.iter().filter_map(Value::as_str).collect(),
@@ -30,7 +30,7 @@ pub(super) fn answers(
         let name = name.as_str()?;
         Some((name.to_owned(), sample.get(name)?.clone()))
     });
-    // They are about the question; whose answer they are, is known only if there is one.
+    // Scores are about the question; they belong to an answer only if it is the only one.
     let scores = Value::from(if texts.len() == 1 { scores.collect() } else { Map::new() });
     let is_one_each = filtered.len() == texts.len();
     let answer = |(number, text): (usize, &str)| ToolAnswer {
@@ -47,7 +47,7 @@ pub(super) fn answers(
     Ok(texts.into_iter().enumerate().map(answer).collect())
 }
 
-/// What was sent: by name in newer files, in a list in older ones.
+/// The prompt: by name in newer files, in a list in older ones.
 fn prompt(arguments: &Value) -> Option<String> {
     let named = arguments["gen_args_0"]["arg_0"].as_str();
     named.or(arguments[0][0].as_str()).map(str::to_owned)

@@ -1,5 +1,5 @@
-//! What a batch of requests came back with, from OpenAI, vLLM and those that do as they do. The
-//! questions are in the file that was sent, and not in this one.
+//! Results of a batch of requests, in the format of OpenAI and vLLM. The questions are only in the file of
+//! requests.
 
 use serde_json::{Map, Value};
 
@@ -30,7 +30,7 @@ pub(super) fn answers(
     Ok((1..).zip(texts).map(answer).collect())
 }
 
-/// The texts of a reply, of the chat, completions or responses kind, and why each ended.
+/// The texts of a chat, completions or responses reply, and why each ended.
 fn texts_of(body: &Value) -> Vec<(String, Value)> {
     if let Some(choices) = body["choices"].as_array() {
         let text = |choice: &Value| {

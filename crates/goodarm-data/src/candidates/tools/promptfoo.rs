@@ -1,4 +1,4 @@
-//! promptfoo: a result for each test, prompt and provider, in one document or one on each line.
+//! promptfoo: a result for each test, prompt and provider, in one document or on lines.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ fn results(document: &Map<String, Value>) -> Option<&Vec<Value>> {
     }
 }
 
-/// The same, to be taken out.
+/// The same, mutable.
 pub(super) fn results_mut(document: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
     match document.get_mut("results")? {
         Value::Array(list) => Some(list),
@@ -20,7 +20,7 @@ pub(super) fn results_mut(document: &mut Map<String, Value>) -> Option<&mut Vec<
     }
 }
 
-/// Whether an object holds results, whatever else there is.
+/// Whether an object holds results.
 pub(super) fn is_document(object: &Map<String, Value>) -> bool {
     let is_result = |result: &Value| result["testIdx"].is_u64() && result["promptIdx"].is_u64();
     results(object).is_some_and(|list| list.first().is_some_and(is_result))
@@ -46,14 +46,14 @@ pub(super) fn answers(
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     };
-    // A test that was not passed has an error, too, but it has an answer.
+    // A failed test also has an error, but its answer counts.
     let Some(text) = text.filter(|_| get("failureReason") != ERRORED) else {
         return Ok(tool.leave_out(LeftOut::Failed));
     };
     let id = format!("{test}-{prompt}-{provider}");
     let hash = blake3::hash(format!("{id}\0{text}").as_bytes());
     let is_new = tool.seen.insert(hash);
-    // The same answer from a cache is no other one.
+    // The same answer from a cache is not another answer.
     if response["cached"] == true && !is_new {
         return Ok(tool.leave_out(LeftOut::Cached));
     }
@@ -74,5 +74,5 @@ pub(super) fn answers(
     }])
 }
 
-/// The reason of a failure that is none of the answer's.
+/// The reason of a failure that is not the answer's.
 const ERRORED: u64 = 2;
