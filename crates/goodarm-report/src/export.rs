@@ -1,22 +1,23 @@
-//! What a run found in the forms of other tools: a table, a dataset of Hugging Face, a dataset of
+//! The answers of a run in the formats of other tools: a table, a dataset of Hugging Face, a dataset of
 //! inspect_ai.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use goodarm_core::{ArmId, ArmStatus};
+use goodarm_core::ArmStatus;
 use goodarm_data::candidates::{Candidate, Candidates, KEY};
 use goodarm_data::table::Table;
 use goodarm_record::outputs::flat::{self, FlatRow};
 use goodarm_record::outputs::{OutputError, replace};
-use goodarm_record::view::{AnswerView, VerifierView};
+use goodarm_record::view::VerifierView;
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::Report;
+use crate::report::ReportAnswer;
 
-/// For whom.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
     /// A table with a header row.
@@ -29,44 +30,44 @@ pub enum ExportFormat {
     Inspect,
 }
 
-/// What is to be written.
+/// An export.
 #[derive(Clone, Debug)]
 pub struct ExportRequest<'a> {
-    /// For whom.
+    /// Its format.
     pub format: ExportFormat,
-    /// All answers with their status, and not the certified ones only.
+    /// All answers with their status, not only the certified ones.
     pub all: bool,
-    /// Where; beside the run's other files if not given.
+    /// Its path. `None`: a file in the run's folder.
     pub out: Option<&'a Path>,
-    /// Which fields are the question and the answer, for inspect_ai.
+    /// The fields of the question and the answer, for inspect_ai.
     pub fields: Option<(String, String)>,
 }
 
-/// What was written.
+/// A file or folder that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedFile {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// How many answers.
+    /// The number of answers.
     pub count: usize,
 }
 
-/// Why nothing was written.
+/// Why an export failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// The run's folder has lost its candidates.
+    /// The run's folder has no file of candidates.
     #[error("{0}")]
     NoCandidates(String),
-    /// The fields are not known.
+    /// The field of the question or the answer cannot be guessed.
     #[error("none of the usual names is a field of every answer: name the {0} with --{0} FIELD")]
     NoField(&'static str),
     /// A folder cannot be made.
     #[error("{}: {error}", path.display())]
     Folder {
-        /// Which.
+        /// The folder.
         path: PathBuf,
-        /// What happened.
+        /// The reason.
         error: io::Error,
     },
     /// A file cannot be written.
@@ -80,7 +81,7 @@ impl Report {
         self.subjects.as_ref().map(|subjects| &*subjects.candidates)
     }
 
-    /// Writes what the run found for another tool.
+    /// Writes the answers for another tool.
     pub fn export(&self, request: &ExportRequest<'_>) -> Result<ExportedFile, ExportError> {
         let rows = self.rows(request.all)?;
         let name = if request.all { "answers" } else { "certified" };
@@ -111,9 +112,9 @@ impl Report {
         Ok(ExportedFile { path, count: rows.len() })
     }
 
-    /// What is known of every answer, and the place of its certificate, in the order of the file.
+    /// The status of every answer, and the rank of its certificate, in the order of the file.
     pub fn statuses(&self) -> impl Iterator<Item = (ArmStatus, Option<usize>)> + '_ {
-        self.data.answers.iter().map(|answer| (answer.status, answer.rank))
+        self.data.answers.iter().map(|answer| (answer.view.status, answer.view.rank))
     }
 
     /// All answers in the order of the file, as one flat table.
@@ -131,25 +132,14 @@ impl Report {
             let notes = self.notes().join(" ");
             ExportError::NoCandidates(format!("there is nothing to export. {notes}"))
         })?;
-        let mut answers: Vec<_> = self
-            .data
-            .answers
-            .iter()
-            .zip(0..)
-            .filter(|(answer, _)| all || answer.status == ArmStatus::Certified)
-            .collect();
+        let is_wanted = |it: &&ReportAnswer| all || it.view.status == ArmStatus::Certified;
+        let mut answers: Vec<_> = self.data.answers.iter().filter(is_wanted).collect();
         if !all {
-            answers.sort_by_key(|(answer, _)| answer.rank);
+            answers.sort_by_key(|answer| answer.view.rank);
         }
-        let row = |(answer, arm): (&crate::report::ReportAnswer, u32)| FlatRow {
-            candidate: candidates.get(ArmId(arm)),
-            answer: AnswerView {
-                arm: ArmId(arm),
-                status: answer.status,
-                rank: answer.rank,
-                loan: answer.loan,
-                evidence: answer.evidence.iter().map(|pair| pair.view.clone()).collect(),
-            },
+        let row = |answer: &ReportAnswer| FlatRow {
+            candidate: candidates.get(answer.view.arm),
+            answer: answer.view.clone(),
         };
         Ok(answers.into_iter().map(row).collect())
     }

@@ -1,6 +1,5 @@
-//! What a run found, for people: one self-contained page, the same as text and as JSON, and its
-//! plots. Everything is made from the journal, so a run that still goes on, or was killed, has a
-//! report too.
+//! The report of a run: a self-contained page, text, JSON and plots. Everything is made from the journal, so
+//! a run in progress or a killed one has a report as well.
 
 mod by_question;
 mod calls;
@@ -36,16 +35,16 @@ pub(crate) use trail::Trail;
 use calls::KeptCalls;
 use gather::Gatherer;
 
-/// Why there is no report.
+/// Why a report cannot be made.
 #[derive(Debug, Error)]
 pub enum ReportError {
     /// The journal.
     #[error(transparent)]
     Replay(#[from] JournalError),
-    /// The file of candidates that was named is missing, or holds other answers.
+    /// The given file of candidates is missing, or contains other answers.
     #[error("{0}")]
     Candidates(String),
-    /// The labels, or the summary that they are written into.
+    /// The labels, or the summary that contains their claim.
     #[error(transparent)]
     Labels(#[from] LabelError),
     /// The page cannot be written.
@@ -53,12 +52,12 @@ pub enum ReportError {
     Output(#[from] OutputError),
 }
 
-/// Writes what people's labels prove into the summary of a run that has ended, and into its page if there
-/// is one; both are replaced at once. Nothing is done, and none is returned, while the run goes on: it
-/// writes the claim itself when it ends. The journal is read once.
+/// Writes the claim from people's labels into the summary of a run that has ended, and into its page if there is
+/// one; both files are replaced atomically. During the run it does nothing and returns `None`: the run writes the
+/// claim when it ends. The journal is read once.
 pub fn publish_claim(folder: &Folder) -> Result<Option<Overview>, ReportError> {
     let has_page = folder.report().exists();
-    let calls = if has_page { KeptCalls::wanted() } else { KeptCalls::unwanted() };
+    let calls = if has_page { KeptCalls::for_page() } else { KeptCalls::none() };
     let published = labels::publish(folder, |balance| Gatherer::new(balance, calls))?;
     let Some(PublishedClaim { overview, replay }) = published else { return Ok(None) };
     if has_page {
@@ -67,32 +66,31 @@ pub fn publish_claim(folder: &Folder) -> Result<Option<Overview>, ReportError> {
     Ok(Some(overview))
 }
 
-/// A run's folder, read: what happened, and to which answers.
+/// The content of a run's folder.
 pub struct Report {
     pub(crate) folder: Folder,
     /// The totals, and every answer with its evidence.
     pub(crate) data: ReportData,
-    /// The answers' own fields, and their questions; none if they cannot be found.
+    /// The answers' fields, and their questions. `None` if they cannot be found.
     pub(crate) subjects: Option<Subjects>,
-    /// Which of them is the id.
+    /// The field that is the id.
     id_field: String,
     reply_lengths: cut::LengthCounts,
-    /// Those that the page shows, if a page is wanted.
+    /// The calls for the page.
     calls: KeptCalls,
-    /// How many entries of the journal were read.
+    /// The number of entries that were read from the journal.
     entry_count: u64,
 }
 
 impl Report {
-    /// Reads a run's folder; `candidates` is the file of answers, for a folder that has lost its
-    /// copy.
+    /// Reads a run's folder; `candidates` is the file of answers, if the folder has no copy of it.
     pub fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
-        Self::read_with(folder, candidates, KeptCalls::unwanted())
+        Self::read_with(folder, candidates, KeptCalls::none())
     }
 
-    /// The same, for a page: its calls are kept, so that the journal is read once.
+    /// The same, for a page: calls are kept, so that the journal is read once.
     pub fn read_for_page(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
-        Self::read_with(folder, candidates, KeptCalls::wanted())
+        Self::read_with(folder, candidates, KeptCalls::for_page())
     }
 
     fn read_with(
@@ -103,7 +101,7 @@ impl Report {
         let folder = Folder::new(folder);
         let replay = Replay::open(&folder.journal())?;
         let books = Books::new(replay.problem()?);
-        // The journal was opened before: nobody is in it whom the candidates lack.
+        // The journal is opened first, so that the candidates include all of its answers.
         let kept = Subjects::kept(&folder, &replay.history.terms, candidates);
         let (subjects, trouble) = match kept {
             Ok(subjects) => (Some(subjects), None),
@@ -115,7 +113,7 @@ impl Report {
         Self::new(&folder, replay, candidates, trouble)
     }
 
-    /// From a journal at its end; `trouble` is why the file of answers could not be read.
+    /// From a journal at its end; `trouble` is the reason why the file of answers could not be read.
     fn new(
         folder: &Folder,
         replay: Replay<Gatherer>,
@@ -139,7 +137,7 @@ impl Report {
         let other =
             || format!("{} does not hold the answers that the run is about.", path.display());
         let found = balance.subjects.filter(fits).ok_or_else(|| trouble.unwrap_or_else(other));
-        // What someone named must be right; what is merely not there is worth a note.
+        // A wrong file that was given is an error; a missing copy is a note.
         let subjects = match found {
             Ok(found) => Some(found),
             Err(problem) if candidates.is_some() => return Err(ReportError::Candidates(problem)),
@@ -174,8 +172,7 @@ impl Report {
         Ok(Self { folder, data, subjects, id_field, reply_lengths, calls, entry_count })
     }
 
-    /// Writes the page, into the run's folder unless `out` names another place, and returns its path.
-    /// The file is replaced at once: no one sees half a page.
+    /// Writes the page to `out`, or into the run's folder, and returns its path. The file is replaced atomically.
     pub fn write_page(&self, out: Option<&Path>) -> Result<PathBuf, ReportError> {
         let page = out.map_or_else(|| self.folder.report(), Path::to_owned);
         let details = details::Details::new(self)?;
@@ -198,17 +195,17 @@ impl Report {
         serde_json::to_string(&self.data).expect("plain data with text keys")
     }
 
-    /// Every plot with the name of its file.
+    /// Every plot, with the name of its file.
     pub fn figures(&self) -> [(&'static str, Figure); 3] {
         plots::figures(&self.data)
     }
 
-    /// Whether the file with the answers' texts is needed, since the run's folder has none that fits.
+    /// Whether the file of answers is missing in the run's folder.
     pub const fn lacks_texts(&self) -> bool {
         self.subjects.is_none()
     }
 
-    /// Whether answers belong to questions, of which one each is certified.
+    /// Whether the run has questions.
     const fn has_questions(&self) -> bool {
         self.data.overview.questions.is_some()
     }
@@ -218,7 +215,7 @@ impl Report {
         &self.data.overview
     }
 
-    /// What a reader should know about this report.
+    /// Notes for the reader.
     pub fn notes(&self) -> &[String] {
         &self.data.overview.notes
     }

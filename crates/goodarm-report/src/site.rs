@@ -1,6 +1,5 @@
-//! Pages for a browser on this machine, and for no one else: a port, an address that nobody can guess, a
-//! guard that decides who is answered, and a server on a thread of its own. What there is to ask for is
-//! a `Site`'s own.
+//! Pages for a browser on this machine only: a port, a secret address, a guard that checks each request, and a
+//! server on its own thread. Each page implements [`Site`] for its requests.
 
 mod guard;
 mod server;
@@ -15,13 +14,13 @@ use minijinja::context;
 use thiserror::Error;
 
 use crate::markup::{PageTemplate, own};
-use crate::report::policy;
+use crate::report::{STYLE, policy};
 use guard::{Guard, Token};
 
 pub(crate) use guard::SiteRequest;
 pub(crate) use server::Server;
 
-/// Why there is no page.
+/// Why a page cannot be served.
 #[derive(Debug, Error)]
 pub enum SiteError {
     /// The port belongs to another program, or may not be used.
@@ -29,7 +28,7 @@ pub enum SiteError {
     Port {
         /// The port.
         port: u16,
-        /// What the system says.
+        /// The reason.
         error: io::Error,
     },
     /// The system gives no random numbers for the token.
@@ -40,7 +39,7 @@ pub enum SiteError {
     Server(#[from] io::Error),
 }
 
-/// A port of this machine, taken before anything begins: if another program has it, nothing begins.
+/// A port of this machine. It is taken first, so that nothing starts if another program has it.
 pub struct Port {
     listener: TcpListener,
     number: u16,
@@ -57,29 +56,31 @@ impl Port {
         Ok(Self { listener, number, token })
     }
 
-    /// Where the page will be.
+    /// The address of the page.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.number, self.token.text())
     }
 
-    /// Begins to serve.
+    /// Starts to serve.
     pub(crate) fn serve(self, page: SitePage, site: Arc<impl Site>) -> Result<Server, SiteError> {
         Ok(server::start(self.listener, Guard::new(self.number, self.token), page, site)?)
     }
 }
 
-/// What the script of a page may ask for.
+/// The requests of a page's script.
 pub(crate) trait Site: Send + Sync + 'static {
-    /// A request that is known by its path.
+    /// A request.
     type Route: Send;
 
-    /// Which one it is; nothing if there is none.
-    fn route(asked: &SiteRequest<'_>) -> Option<Self::Route>;
+    /// The request with this path and method; `None` if there is no such request.
+    fn route(request: &SiteRequest<'_>) -> Option<Self::Route>;
 
-    /// How much of the body of such a request is read.
-    fn body_bytes_max(route: &Self::Route) -> usize;
+    /// The largest body of a request; 0: the body is not read.
+    fn body_bytes_max(_route: &Self::Route) -> usize {
+        0
+    }
 
-    /// What it is answered with, as JSON; nothing if there is no answer. Must not hold up the server's only thread.
+    /// The response, as JSON; `None` if there is no such thing. Must not block the server's only thread.
     fn answer(
         self: Arc<Self>,
         route: Self::Route,
@@ -87,7 +88,7 @@ pub(crate) trait Site: Send + Sync + 'static {
     ) -> impl Future<Output = Option<String>> + Send;
 }
 
-/// A page, and what it may do.
+/// A page, and what its script may do.
 pub(crate) struct SitePage {
     html: String,
     /// Its content security policy.
@@ -95,8 +96,9 @@ pub(crate) struct SitePage {
 }
 
 impl SitePage {
-    /// All of it is ours: the texts of answers come later, as JSON, and are shown as text.
-    pub(crate) fn new(template: &PageTemplate, style: String, script: String) -> Self {
+    /// It contains no text of others: the texts of answers come later, as JSON, and are shown as text.
+    pub(crate) fn new(template: &PageTemplate, own_style: &str, script: String) -> Self {
+        let style = [STYLE, own_style].concat();
         let policy = policy(&script, &style)
             + "; connect-src 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
         let html = template.fill(context! { style => own(style), script => own(script) });

@@ -2,21 +2,24 @@
 //! and exports are made from this view.
 
 use goodarm_core::{ArmId, ArmStatus, AttributeId, Books, Cost, Share};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::VerifierView;
 use crate::account::Account;
 
 /// One answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AnswerView {
     /// Its number.
+    #[serde(skip)]
     pub arm: ArmId,
     /// Certified, rejected or undecided.
+    #[serde(serialize_with = "status_name")]
     pub status: ArmStatus,
     /// The number of its certificate, counted from 1.
     pub rank: Option<usize>,
     /// Its share of δ, if the guarantee lends shares.
+    #[serde(flatten)]
     pub loan: Option<LoanView>,
     /// The evidence of each verifier.
     pub evidence: Vec<PairView>,
@@ -61,6 +64,11 @@ impl AnswerView {
             evidence: verifiers.iter().zip(&self.evidence).map(pair).collect(),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn status_name<S: Serializer>(status: &ArmStatus, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(status.name())
 }
 
 /// An answer as files have it.

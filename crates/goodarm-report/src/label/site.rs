@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::LabelPageInfo;
 use crate::markup::PageTemplate;
-use crate::report::{STYLE, beginning, plain_script};
+use crate::report::{beginning, plain_script};
 use crate::site::{Site, SitePage, SiteRequest};
 
 pub(super) fn page() -> SitePage {
-    SitePage::new(&PageTemplate::LABEL, format!("{STYLE}{OWN_STYLE}"), plain_script(&SCRIPTS))
+    SitePage::new(&PageTemplate::LABEL, OWN_STYLE, plain_script(&SCRIPTS))
 }
 
 /// A queue, and whoever wants a card of it.

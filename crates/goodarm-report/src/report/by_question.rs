@@ -1,4 +1,4 @@
-//! Calls and money question by question: a call about an answer belongs to the question that it answers.
+//! Calls and money per question. A call about an answer belongs to the question of the answer.
 
 use goodarm_core::{Books, Cost, Problem, QuestionId, Target};
 use goodarm_record::history::SettledCall;
@@ -6,12 +6,12 @@ use goodarm_record::view::Overview;
 
 use super::data::ReportQuestion;
 
-/// What was paid for each question.
+/// The calls and the money of each question.
 pub(super) struct ByQuestion {
     service_count: usize,
-    /// Of each question, service by service.
+    /// Per question, service by service.
     spent: Vec<Cost>,
-    /// Of each question.
+    /// Per question.
     call_counts: Vec<u32>,
 }
 
@@ -26,7 +26,7 @@ impl ByQuestion {
         }
     }
 
-    /// One more call.
+    /// Adds a call.
     pub(super) fn take(&mut self, problem: &Problem, call: &SettledCall<'_>) {
         let Some(questions) = problem.questions() else { return };
         let question = match call.target {
@@ -39,8 +39,8 @@ impl ByQuestion {
         self.call_counts[question.index()] += 1;
     }
 
-    /// Tells verifiers and generators what they were paid for answered questions, and for open ones.
-    pub(super) fn tell(&self, books: &Books, overview: &mut Overview) {
+    /// Sets what verifiers and generators cost for answered questions, and for open ones.
+    pub(super) fn fill_in(&self, books: &Books, overview: &mut Overview) {
         let Some(questions) = &mut overview.questions else { return };
         let mut sums = vec![[Cost::ZERO; 2]; self.service_count];
         for (place, spent) in self.spent.chunks(self.service_count).enumerate() {
@@ -49,7 +49,7 @@ impl ByQuestion {
                 sum[part] = sum[part].saturating_add(*spent);
             }
         }
-        // Calls are paid with the first criterion of their verifier.
+        // The first criterion of a verifier has the cost of its calls.
         let mut sums = sums.into_iter();
         for verifier in &mut overview.verifiers {
             let sum = if verifier.paid_with.is_none() { sums.next() } else { None };
@@ -60,7 +60,7 @@ impl ByQuestion {
         }
     }
 
-    /// Every question; ids are still to be filled in.
+    /// Every question. The ids are filled in later.
     pub(super) fn sums(&self, books: &Books) -> Vec<ReportQuestion> {
         let Some(questions) = books.problem().questions() else { return Vec::new() };
         let of = |question: QuestionId| {

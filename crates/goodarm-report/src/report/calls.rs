@@ -1,6 +1,6 @@
-//! The calls that a page shows, kept while the journal is read. How many of each row there is room for is
-//! known at the end only, and never more than at any moment before: what there is no room for by now is
-//! dropped on the way, so that memory is bounded however long the journal is.
+//! The calls that a page shows, kept while the journal is read. The limit per row is known only at the end, but
+//! it can only fall while reading: calls above the present limit are dropped on the way, so that memory is
+//! bounded for a journal of any length.
 
 use goodarm_core::ArmId;
 use goodarm_record::history::JournalEntry;
@@ -9,60 +9,55 @@ use serde::Serialize;
 use super::cut::LengthCounts;
 use super::rows::{CallRow, call_row};
 
-/// What was cut, so that the page can say so.
+/// The limits of a page. It shows them to its readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct PageLimits {
-    /// Of each field.
+    /// Per field.
     pub(super) field_bytes: usize,
-    /// Of each reply.
+    /// Per reply.
     pub(super) reply_bytes: usize,
-    /// Of each answer, or of each question and its answers.
+    /// Per answer, or per question with its answers.
     pub(super) calls: usize,
 }
 
-/// The first calls of each row: of an answer, or of a question and its answers.
+/// The first calls of each row: of an answer, or of a question with its answers.
 #[derive(Clone)]
 pub(super) struct KeptCalls {
-    /// Of each row, with the answer that a call is about.
+    /// Per row; each call with its answer, if it has one.
     rows: Vec<Vec<(Option<ArmId>, CallRow)>>,
-    /// How many calls each row has, those that are not kept among them.
+    /// The number of calls of each row, including calls that are not kept.
     counts: Vec<u32>,
-    /// How many calls of a row are kept.
+    /// The number of calls of a row that are kept.
     row_max: usize,
-    /// How much of a reply is kept.
+    /// The bytes of a reply that are kept.
     reply_bytes_max: usize,
     kept_count: u64,
     kept_bytes: u64,
 }
 
-/// A call, and what its line is made with.
+/// A call, and the data for its row in the page.
 #[derive(Clone, Copy)]
 pub(super) struct CallEntry<'a> {
     pub(super) entry: &'a JournalEntry<'a>,
-    /// What it belongs to.
+    /// Its answer or question.
     pub(super) row: usize,
-    /// When the run began.
+    /// The start of the run.
     pub(super) started_millis: u64,
     pub(super) criterion_count: usize,
 }
 
 impl KeptCalls {
-    /// As many as a page can have room for.
-    pub(super) const fn wanted() -> Self {
+    /// As many as a page can show.
+    pub(super) const fn for_page() -> Self {
         Self::within(CALLS_OF_ROW_MAX, REPLY_BYTES_MAX)
     }
 
-    /// For those who want no page.
-    pub(super) const fn unwanted() -> Self {
+    /// No calls, if there will be no page.
+    pub(super) const fn none() -> Self {
         Self::within(0, 0)
     }
 
-    /// As many as there is room for, by the end.
-    pub(super) const fn of(limits: &PageLimits) -> Self {
-        Self::within(limits.calls, limits.reply_bytes)
-    }
-
-    const fn within(row_max: usize, reply_bytes_max: usize) -> Self {
+    pub(super) const fn within(row_max: usize, reply_bytes_max: usize) -> Self {
         Self {
             rows: Vec::new(),
             counts: Vec::new(),
@@ -73,7 +68,7 @@ impl KeptCalls {
         }
     }
 
-    /// One more call; `replies` are the lengths of all replies so far.
+    /// Adds a call; `replies` are the lengths of all replies so far.
     pub(super) fn take(&mut self, call: CallEntry<'_>, replies: &LengthCounts) {
         let CallEntry { entry, row, started_millis, criterion_count } = call;
         if self.row_max == 0 {
@@ -96,7 +91,7 @@ impl KeptCalls {
         self.make_room(replies);
     }
 
-    /// Drops what there is no room for by now. There is some slack, so that this is rare.
+    /// Drops calls and cuts replies above the present limits. Because of the slack this is rare.
     fn make_room(&mut self, replies: &LengthCounts) {
         if self.kept_count > CALLS_TOTAL + CALLS_TOTAL / 2 {
             let mut counts = LengthCounts::new(self.row_max);
@@ -118,13 +113,13 @@ impl KeptCalls {
         self.kept_bytes = self.rows.iter().flatten().map(|(_, line)| line.reply_bytes()).sum();
     }
 
-    /// Whether all is there that there is room for. It is not if rows are left out of the page for whose
-    /// sake calls of others were dropped.
+    /// Whether all calls within the limits were kept. They were not if the page leaves rows out, because the calls
+    /// of those rows have lowered the limit.
     pub(super) const fn are_enough(&self, limits: &PageLimits) -> bool {
         limits.calls <= self.row_max && limits.reply_bytes <= self.reply_bytes_max
     }
 
-    /// Those of a row, within the limits.
+    /// The calls of a row, within the limits.
     pub(super) fn of_row(&self, row: u32, limits: &PageLimits) -> Vec<(Option<ArmId>, CallRow)> {
         let kept = self.rows.get(row as usize).map_or(&[][..], Vec::as_slice);
         let mut kept = kept[..kept.len().min(limits.calls)].to_vec();
@@ -133,7 +128,7 @@ impl KeptCalls {
     }
 }
 
-/// No reply keeps more than this.
+/// Per reply.
 pub(super) const REPLY_BYTES_MAX: usize = 8_000;
 pub(super) const REPLIES_BYTES_TOTAL: u64 = 16 << 20;
 pub(super) const CALLS_OF_ROW_MAX: usize = 5_000;
@@ -149,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes so many calls of a row, each with a reply of so many bytes.
+    /// Takes `count` calls of a row, each with a reply of `reply` bytes.
     fn take(
         calls: &mut KeptCalls,
         replies: &mut LengthCounts,
@@ -174,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded_and_enough_for_all_rows_at_the_end() {
-        let (mut calls, mut replies) = (KeptCalls::wanted(), LengthCounts::new(REPLY_BYTES_MAX));
+        let (mut calls, mut replies) = (KeptCalls::for_page(), LengthCounts::new(REPLY_BYTES_MAX));
         let counts: Vec<usize> = (0..1500).map(|row| 1 + row * 7 % 2000).collect();
         for (row, &count) in (0..).zip(&counts) {
             take(&mut calls, &mut replies, row, [count, 40 + row as usize % 50]);
@@ -191,7 +186,7 @@ mod tests {
         assert!(calls.row_max < 2000 && calls.reply_bytes_max < 89, "some were dropped");
         assert!(calls.are_enough(&limits));
         // As if they had been taken within the limits.
-        let mut expected = KeptCalls::of(&limits);
+        let mut expected = KeptCalls::within(limits.calls, limits.reply_bytes);
         for (row, &count) in (0..).zip(&counts) {
             take(&mut expected, &mut replies, row, [count, 40 + row as usize % 50]);
         }
@@ -207,12 +202,12 @@ mod tests {
 
     #[test]
     fn a_page_that_leaves_rows_out_has_room_for_more_than_is_kept() {
-        let (mut calls, mut replies) = (KeptCalls::wanted(), LengthCounts::new(REPLY_BYTES_MAX));
+        let (mut calls, mut replies) = (KeptCalls::for_page(), LengthCounts::new(REPLY_BYTES_MAX));
         for row in 0..200 {
             take(&mut calls, &mut replies, row, [4000, 0]);
         }
         let limits = PageLimits { field_bytes: 0, reply_bytes: 0, calls: 4000 };
         assert!(!calls.are_enough(&limits));
-        assert!(!KeptCalls::unwanted().are_enough(&limits));
+        assert!(!KeptCalls::none().are_enough(&limits));
     }
 }

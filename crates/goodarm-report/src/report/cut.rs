@@ -1,22 +1,21 @@
-//! Keeping a page small: long texts are cut, all at the same length, and that length is as long as
-//! the page allows.
+//! Keeps a page small: long texts are cut, all at the same length, which is the largest that fits.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// How much of each text, or how many things of each list, fit.
+/// Finds the limit at which all texts, or all lists, fit together.
 pub(super) struct LengthCounts {
-    /// How many texts have each length; the last entry counts all longer ones, too.
+    /// The number of texts of each length; the last entry includes all longer ones.
     counts: Vec<u64>,
 }
 
 impl LengthCounts {
-    /// No text keeps more than `limit_max`.
+    /// The limit is at most `limit_max`.
     pub(super) fn new(limit_max: usize) -> Self {
         Self { counts: vec![0; limit_max + 1] }
     }
 
-    /// One more text.
+    /// Adds a text.
     pub(super) fn take(&mut self, length: usize) {
         let last = self.counts.len() - 1;
         self.counts[length.min(last)] += 1;
@@ -39,13 +38,13 @@ impl LengthCounts {
     }
 }
 
-/// The beginning of a text: at most so many bytes, and whole characters.
+/// The beginning of a text: at most this many bytes, and whole characters.
 pub(crate) fn beginning(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }
 
-/// JSON that is safe inside a script element, and that every editor shows in the order in which it
-/// is written. Outside of its texts JSON has none of these characters.
+/// JSON that is safe inside a script element, and that editors show in the order of its bytes. JSON has these
+/// characters only inside texts, so they can be written as escapes.
 pub(super) fn script_safe(json: &str) -> Cow<'_, str> {
     if !json.contains(is_unsafe) {
         return Cow::Borrowed(json);
@@ -64,7 +63,7 @@ pub(super) fn script_safe(json: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Could end a script element, begin a comment, end a line, or change the direction of writing.
+/// Characters that could end a script element, begin a comment, end a line, or change the direction of writing.
 const fn is_unsafe(character: char) -> bool {
     matches!(
         character,
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_can_end_the_script_that_it_stands_in() {
+    fn no_text_can_end_its_script_element() {
         let text = "</script><!--\u{2028}\u{202e}\u{e0041}&amp;é😀";
         let json = serde_json::to_string(text).unwrap();
         let safe = script_safe(&json);

@@ -1,6 +1,5 @@
-//! The part of the page that grows with the run: every answer with its fields, its evidence and its
-//! calls, in blocks that the page parses only when they are needed. Where there are questions, a row is
-//! a question with all its answers.
+//! The rows of the page: every answer with its fields, its evidence and its calls, in blocks that the page
+//! parses when it needs them. If there are questions, a row is a question with all its answers.
 
 mod limits;
 mod questions;
@@ -16,17 +15,17 @@ use super::data::{ReportAnswer, ReportData};
 use super::rows::{AnswerDetail, FieldRow, field_rows};
 use super::{Report, ReportError};
 
-/// What the page keeps of the rows and their calls.
+/// The rows that the page shows, and their calls.
 pub(super) struct Details<'a> {
     report: &'a Report,
-    /// The answers, or the questions, that are shown, in the order of their file.
+    /// The indices of the answers, or of the questions, in the order of their file.
     pub(super) shown: Vec<u32>,
     pub(super) limits: PageLimits,
     calls: Cow<'a, KeptCalls>,
 }
 
 impl<'a> Details<'a> {
-    /// Decides what fits. If the report has not kept as many calls, the journal is read once more.
+    /// Decides what fits. If the report has kept fewer calls than fit, the journal is read again.
     pub(super) fn new(report: &'a Report) -> Result<Self, ReportError> {
         let data = &report.data;
         let shown = if report.has_questions() {
@@ -50,16 +49,16 @@ impl<'a> Details<'a> {
             return self.question_json(row);
         }
         let answer = &self.report.data.answers[row as usize];
-        json(&AnswerDetail::new(self.fields(row), &answer.evidence, answer.loan))
+        json(&AnswerDetail::new(self.fields(row), &answer.view, &answer.trails))
     }
 
-    /// Its calls, which are read only when it is opened.
+    /// The calls of a row, which the page parses when the row is opened.
     pub(super) fn calls_json(&self, place: usize) -> String {
         if self.report.has_questions() {
             return self.question_calls_json(place);
         }
         let calls = self.calls.of_row(self.shown[place], &self.limits);
-        json(&calls.iter().map(|(_, line)| line).collect::<Vec<_>>())
+        json(&calls.iter().map(|(_, row)| row).collect::<Vec<_>>())
     }
 
     fn fields(&self, arm: u32) -> (Vec<FieldRow>, usize) {
@@ -74,10 +73,10 @@ fn read(report: &Report, shown: &[u32], limits: &PageLimits) -> Result<KeptCalls
     let data = &report.data;
     let mut is_shown = vec![false; data.answers.len().max(data.by_question.len())];
     shown.iter().for_each(|&row| is_shown[row as usize] = true);
-    let mut calls = KeptCalls::of(limits);
+    let mut calls = KeptCalls::within(limits.calls, limits.reply_bytes);
     let mut replay = Replay::open(&report.folder.journal())?;
     while let Some(entry) = replay.step()? {
-        // The run may go on while this is written: stop at the entries that were counted.
+        // The run may still write: stop at the last entry of the first reading.
         if entry.index >= report.entry_count {
             break;
         }
@@ -91,12 +90,12 @@ fn read(report: &Report, shown: &[u32], limits: &PageLimits) -> Result<KeptCalls
     Ok(calls)
 }
 
-/// The answer that a call is about, or the question that it or its answer belongs to.
+/// The row of a call: its answer, or with questions, its question or that of its answer.
 fn row_of(data: &ReportData, call: &SettledCall<'_>) -> Option<usize> {
     match call.target {
         Target::Question(question, _) => Some(question.index()),
-        Target::Arm(arm, _) => match &data.answers.get(arm.index())?.of {
-            Some(of) => Some(of.question as usize),
+        Target::Arm(arm, _) => match &data.answers.get(arm.index())?.link {
+            Some(link) => Some(link.question as usize),
             None => Some(arm.index()),
         },
     }
@@ -106,7 +105,7 @@ fn row_of(data: &ReportData, call: &SettledCall<'_>) -> Option<usize> {
 fn shown(answers: &[ReportAnswer]) -> Vec<u32> {
     let mut shown: Vec<u32> = Vec::with_capacity(answers.len().min(ANSWERS_MAX));
     for status in ArmStatus::ALL {
-        let of_status = (0..).zip(answers).filter(|(_, answer)| answer.status == status);
+        let of_status = (0..).zip(answers).filter(|(_, answer)| answer.view.status == status);
         let left = ANSWERS_MAX - shown.len();
         shown.extend(of_status.take(left).map(|(arm, _)| arm));
     }
@@ -118,5 +117,5 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("plain data with text keys")
 }
 
-/// More answers than this make a page too large for browsers.
+/// A page with more answers is too large for browsers.
 const ANSWERS_MAX: usize = 200_000;

@@ -1,4 +1,4 @@
-//! Once through the journal: the books and the account as they were, and what only a report needs.
+//! One pass through the journal: books and account, and the data that only a report needs.
 
 use std::fs;
 
@@ -15,18 +15,18 @@ use serde::Deserialize;
 use super::by_question::ByQuestion;
 use super::calls::{CallEntry, KeptCalls, REPLY_BYTES_MAX};
 use super::cut::LengthCounts;
-use super::data::{Pair, QuestionLink, ReportAnswer, ReportData};
+use super::data::{QuestionLink, ReportAnswer, ReportData};
 use super::trail::Trail;
 
-/// The books, the account and the answers of a run, and what is counted beside them.
+/// The balance of a run, and the data that only a report needs.
 pub(super) struct Gatherer {
     pub(super) balance: Balance,
-    /// How many candidates there were after each addition, with their fingerprints.
+    /// The number of candidates after each addition, with their fingerprint.
     pub(super) added: Vec<(usize, [u8; 32])>,
-    /// Of each pair, arm by arm.
+    /// Per pair, arm by arm.
     scores: Vec<ScoreSpread>,
     trails: Vec<Trail>,
-    /// Of each arm.
+    /// Per arm.
     call_counts: Vec<u32>,
     by_question: ByQuestion,
     pub(super) reply_lengths: LengthCounts,
@@ -39,9 +39,9 @@ pub(super) struct Gatherer {
 struct ScoredPair {
     arm: ArmId,
     attribute: AttributeId,
-    /// Its place among the pairs that the call scores.
+    /// Its index among the pairs that the call scores.
     place: usize,
-    /// Whether it has one more score now.
+    /// Whether the call added a score to it.
     is_new: bool,
 }
 
@@ -74,7 +74,7 @@ impl Follower for Gatherer {
         }
         self.by_question.take(problem, call);
         self.reply_lengths.take(call.note.reply.len());
-        // Answers that the call has brought have no scores of an earlier moment.
+        // An answer that this call has made has no earlier scores.
         let before = returned_before.into_iter().chain(std::iter::repeat(0));
         let returned = before.zip(self.returned(call)).enumerate();
         for ((place, (before, now)), (arm, attribute)) in returned.zip(self.scored_by(call)) {
@@ -87,7 +87,7 @@ impl Follower for Gatherer {
 }
 
 impl Gatherer {
-    /// From the first entry on.
+    /// Before the first entry.
     pub(super) fn new(balance: Balance, calls: KeptCalls) -> Self {
         let problem = balance.books.problem();
         let pair_count = problem.pair_count();
@@ -133,7 +133,7 @@ impl Gatherer {
         }
     }
 
-    /// How many scores there are of each of them.
+    /// The number of scores of each of them.
     fn returned(&self, call: &SettledCall<'_>) -> Vec<u64> {
         let pairs = self.scored_by(call).into_iter();
         pairs
@@ -141,7 +141,7 @@ impl Gatherer {
             .collect()
     }
 
-    /// What a call says about one of the pairs that it scores.
+    /// The score of a call for one of its pairs.
     fn take_score(&mut self, call: &SettledCall<'_>, scored: ScoredPair) {
         let ScoredPair { arm, attribute, place, is_new } = scored;
         let problem = self.balance.books.problem();
@@ -164,7 +164,7 @@ impl Gatherer {
         }
     }
 
-    /// At the end of the journal: everything but ids, which are still to be filled in.
+    /// At the end of the journal. The ids are filled in later.
     pub(super) fn data(&mut self, history: &History, mark: Mark, folder: &Folder) -> ReportData {
         let mut overview = Overview::in_full(
             &folder.present(&history.terms),
@@ -185,7 +185,7 @@ impl Gatherer {
         for (index, verifier) in overview.verifiers.iter_mut().enumerate() {
             verifier.noise = noise(self.scores.iter().skip(index).step_by(stride));
         }
-        self.by_question.tell(&self.balance.books, &mut overview);
+        self.by_question.fill_in(&self.balance.books, &mut overview);
         let by_question = self.by_question.sums(&self.balance.books);
         ReportData { overview, by_question, answers: self.answers() }
     }
@@ -193,26 +193,23 @@ impl Gatherer {
     fn answers(&mut self) -> Vec<ReportAnswer> {
         let mut trails = std::mem::take(&mut self.trails).into_iter();
         let books = &self.balance.books;
-        let answer = |AnswerView { arm, status, rank, loan, evidence }: AnswerView| {
-            let pairs = evidence.into_iter().zip(trails.by_ref());
-            let evidence: Vec<Pair> = pairs.map(|(view, trail)| Pair { view, trail }).collect();
-            let spent = evidence.iter().map(|pair| pair.view.spent);
-            ReportAnswer {
-                id: String::new(),
-                status,
-                rank,
-                calls: u64::from(self.call_counts[arm.index()]),
-                spent: spent.fold(Cost::ZERO, Cost::saturating_add),
-                loan,
-                of: QuestionLink::new(books, arm),
-                evidence,
-            }
+        let answer = |view: AnswerView| ReportAnswer {
+            id: String::new(),
+            calls: u64::from(self.call_counts[view.arm.index()]),
+            spent: view
+                .evidence
+                .iter()
+                .map(|pair| pair.spent)
+                .fold(Cost::ZERO, Cost::saturating_add),
+            link: QuestionLink::new(books, view.arm),
+            trails: trails.by_ref().take(view.evidence.len()).collect(),
+            view,
         };
         AnswerView::all(books, &self.balance.account).map(answer).collect()
     }
 }
 
-/// How the run ended, if its totals are those of the journal; older ones belong to an earlier stop.
+/// How the run ended, from its summary. A summary with fewer calls than the journal is from an earlier stop.
 fn ending(folder: &Folder, calls: u64) -> Option<EndingView> {
     #[derive(Deserialize)]
     struct Summary {

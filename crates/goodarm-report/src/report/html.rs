@@ -1,5 +1,5 @@
-//! The page: one file with everything in it. Texts of answers and verifiers are only ever in JSON
-//! blocks, which run nothing, or escaped, and the policy in its head allows no script but ours.
+//! The page: one self-contained file. Texts of answers and verifiers are escaped, or in JSON blocks, which
+//! are never executed, and the policy in its head allows only our script.
 
 use std::io::{self, Write};
 
@@ -26,23 +26,23 @@ pub(super) fn write(
     let script = script(&[START]);
     let page = PageTemplate::REPORT.fill(context! {
         policy => own(policy(&script, STYLE)),
-        title => title(report),
+        title => achieved(&report.data.overview),
         style => own(STYLE),
         text => text::text(&report.data),
         overview => own(script_safe(&overview(report, details))),
         script => own(script),
     });
     out.write_all(page.as_bytes())?;
-    // Large runs have many answers: they are written one block at a time.
+    // One block at a time, because there may be many answers.
     rows(report, details, out)
 }
 
-/// The script of a page about a run: what these have in common, then its own parts.
+/// The script of a page about a run: the common parts, then its own.
 pub(crate) fn script(own: &[&str]) -> String {
     enclosed(&[&SCRIPTS, own].concat())
 }
 
-/// The script of a page that shows no run: its own parts, behind what all pages need.
+/// The script of a page that shows no run: what all pages need, then its own parts.
 pub(crate) fn plain_script(own: &[&str]) -> String {
     enclosed(&[&[BASE, WORDS], own].concat())
 }
@@ -51,7 +51,7 @@ fn enclosed(parts: &[&str]) -> String {
     format!("(() => {{\n\"use strict\";\n{}}})();\n", parts.concat())
 }
 
-/// Nothing is loaded or sent, and only our own script and style are allowed.
+/// Forbids loading and sending, and allows only our script and style.
 pub(crate) fn policy(script: &str, style: &str) -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; \
@@ -61,16 +61,12 @@ pub(crate) fn policy(script: &str, style: &str) -> String {
     )
 }
 
-/// The hash as a content security policy writes it.
+/// The hash in the form of a content security policy.
 fn sha256(text: &str) -> String {
     BASE64_STANDARD.encode(digest(&SHA256, text.as_bytes()))
 }
 
-fn title(report: &Report) -> String {
-    achieved(&report.data.overview)
-}
-
-/// What the page shows beside the answers.
+/// The data of the page, without the answers.
 #[derive(Serialize)]
 struct PageOverview {
     #[serde(flatten)]
@@ -92,7 +88,7 @@ fn overview(report: &Report, details: &Details<'_>) -> String {
     serde_json::to_string(&page).expect("plain data with text keys")
 }
 
-/// No screen shows more steps than it has pixels.
+/// At most as many steps as a screen has pixels.
 fn thinned(steps: &[CoverageStep]) -> Vec<CoverageStep> {
     let stride = steps.len().div_ceil(STEPS_MAX).max(1);
     let is_kept = |index: usize| (index + 1).is_multiple_of(stride) || index + 1 == steps.len();
@@ -104,15 +100,15 @@ fn thinned(steps: &[CoverageStep]) -> Vec<CoverageStep> {
 #[derive(Default, Serialize)]
 struct Columns {
     ids: Vec<String>,
-    /// A letter each: c, u or r; of a question a or o.
+    /// A letter each: c, u or r; for questions a or o.
     status: String,
     /// 0 if it is not certified.
     rank: Vec<usize>,
     calls: Vec<u64>,
     spent: Vec<f64>,
-    /// Of each verifier; none for questions.
+    /// Per verifier; empty with questions.
     means: Vec<Vec<Option<f64>>>,
-    /// How many answers to each question there are; none without questions.
+    /// The number of answers to each question; empty without questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tried: Vec<usize>,
     /// The first row of each block.
@@ -126,7 +122,7 @@ impl Columns {
         Self { means: vec![Vec::new(); means], ..Self::default() }
     }
 
-    /// One more row.
+    /// Adds a row.
     fn push(&mut self, data: &ReportData, row: usize) {
         let question = data.by_question.get(row);
         let answer = match question {
@@ -135,17 +131,19 @@ impl Columns {
         };
         let (id, status, calls, spent) = match (question, answer) {
             (Some(it), _) => (&it.id, it.status, it.calls, it.spent),
-            (None, Some(it)) => (&it.id, it.status.name(), it.calls, it.spent),
+            (None, Some(it)) => (&it.id, it.view.status.name(), it.calls, it.spent),
             (None, None) => return,
         };
         self.ids.push(beginning(id, ID_BYTES_MAX).to_owned());
         self.status.push_str(&status[..1]);
-        self.rank.push(answer.and_then(|answer| answer.rank).unwrap_or(0));
+        self.rank.push(answer.and_then(|answer| answer.view.rank).unwrap_or(0));
         self.calls.push(calls);
         self.spent.push(spent.units());
         self.tried.extend(question.map(|question| question.tried.len()));
-        for (means, pair) in self.means.iter_mut().zip(answer.iter().flat_map(|it| &it.evidence)) {
-            means.push(pair.view.mean.map(|mean| rounded(mean, 1e4)));
+        for (means, pair) in
+            self.means.iter_mut().zip(answer.iter().flat_map(|it| &it.view.evidence))
+        {
+            means.push(pair.mean.map(|mean| rounded(mean, 1e4)));
         }
     }
 }
@@ -181,9 +179,9 @@ fn block(out: &mut impl Write, id: &str, json: &str) -> io::Result<()> {
     writeln!(out, "<script type=\"application/json\" id=\"{id}\">{json}</script>")
 }
 
-/// How all pages of a run look.
+/// The style of all pages.
 pub(crate) const STYLE: &str = include_str!("../../web/report/style.css");
-/// What the report and the live page have in common, in this order.
+/// The common scripts of the report and the live page, in this order.
 const SCRIPTS: [&str; 8] = [
     BASE,
     include_str!("../../web/report/charts.js"),
@@ -200,5 +198,5 @@ const START: &str = include_str!("../../web/report/start.js");
 
 const STEPS_MAX: usize = 1_500;
 const ID_BYTES_MAX: usize = 300;
-/// How much the page parses at once.
+/// The size from which a block is written.
 const BLOCK_BYTES: usize = 200_000;

@@ -1,4 +1,4 @@
-//! The report's plots as figures.
+//! The plots of a report.
 
 use goodarm_plot::{
     Axis, Bar, BarChart, BarSeries, Figure, Look, Panel, Point, Series, SeriesKind,
@@ -37,7 +37,7 @@ fn coverage(overview: &Overview) -> Figure {
         confidence(overview.delta),
     );
     if let Some(uniform) = &overview.uniform {
-        // A point far away would squeeze the curve that the figure is about.
+        // A point far to the right would squeeze the curve.
         if uniform.cost <= UNIFORM_SHOWN_MAX * overview.money.spent.units() {
             let end = Point::new(uniform.cost, real(overview.certified));
             let name = format!("{alike} (estimate)").to_lowercase();

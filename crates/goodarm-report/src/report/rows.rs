@@ -1,18 +1,18 @@
-//! Answers and calls as the pages read them: short keys and rows, because there may be many.
+//! Answers and calls in the JSON of the pages: short keys and rows, because there may be many.
 
 use goodarm_core::Outcome;
 use goodarm_data::candidates::fields;
 use goodarm_record::history::JournalEntry;
 use goodarm_record::journal::Note;
 use goodarm_record::terms::row_of;
-use goodarm_record::view::LoanView;
+use goodarm_record::view::{AnswerView, LoanView, PairView};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::cut::beginning;
-use super::data::Pair;
+use super::trail::Trail;
 
-/// An answer's fields except its id, each cut to so many bytes, and how many there are in total.
+/// The fields of an answer except its id, each cut to this many bytes; and the number of fields.
 pub(crate) fn field_rows(
     json: &str,
     id_field: &str,
@@ -24,7 +24,7 @@ pub(crate) fn field_rows(
     (cut_fields(others, field_bytes_max), count)
 }
 
-/// Those of an object's fields that are wanted, each cut to so many bytes, and how many there are.
+/// The fields of an object that are wanted, each cut to this many bytes; and their number.
 pub(super) fn field_rows_where(
     json: &str,
     is_wanted: impl Fn(&str, &Value) -> bool,
@@ -57,31 +57,34 @@ pub(super) fn text_of(value: Value) -> String {
     }
 }
 
-/// An answer in the page: short keys, because there may be a hundred thousand.
+/// An answer in the page. Short keys, because there may be a hundred thousand.
 #[derive(Serialize)]
 pub(crate) struct AnswerDetail {
     /// Fields.
     pub(crate) f: Vec<FieldRow>,
-    /// How many fields there are, the id among them.
+    /// The number of fields, including the id.
     pub(crate) n: usize,
-    /// Pairs, one for each verifier.
+    /// Evidence, one for each verifier.
     pub(crate) p: Vec<PairRow>,
-    /// How it stands with δ, where shares of it are lent.
+    /// Its share of δ, if shares are lent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) s: Option<LoanView>,
 }
 
 impl AnswerDetail {
-    /// An answer with these fields of it, and how many it has.
+    /// `trails` are those of its verifiers; may be empty.
     pub(crate) fn new(
         (f, n): (Vec<FieldRow>, usize),
-        pairs: &[Pair],
-        loan: Option<LoanView>,
+        answer: &AnswerView,
+        trails: &[Trail],
     ) -> Self {
-        Self { f, n, p: pairs.iter().map(pair_row).collect(), s: loan }
+        let trails =
+            trails.iter().map(Trail::letters).chain(std::iter::repeat_with(Default::default));
+        let p = answer.evidence.iter().zip(trails).map(pair_row).collect();
+        Self { f, n, p, s: answer.loan }
     }
 
-    /// Without the trails of the evidence, where those are not known.
+    /// Without the trails of the evidence, if they are not known.
     pub(crate) fn without_shares(mut self) -> Self {
         self.p.iter_mut().for_each(|pair| pair.7.clear());
         self
@@ -102,26 +105,25 @@ impl FieldRow {
     }
 }
 
-/// Calls, mean, evidence, needed evidence, whether it is met, money, and the two trails.
+/// Calls, mean, evidence, needed evidence, whether it is reached, money, and the two trails.
 #[derive(Serialize)]
 pub(crate) struct PairRow(u64, Option<f64>, Option<f64>, Option<f64>, u8, f64, String, String);
 
-fn pair_row(pair: &Pair) -> PairRow {
-    let [means, shares] = pair.trail.letters();
+fn pair_row((pair, [means, shares]): (&PairView, [String; 2])) -> PairRow {
     PairRow(
-        pair.view.calls,
-        pair.view.mean.map(|mean| rounded(mean, 1e4)),
-        pair.view.evidence.map(|evidence| rounded(evidence, 1e3)),
-        pair.view.needed.map(|needed| rounded(needed, 1e3)),
-        u8::from(pair.view.met),
-        pair.view.spent.units(),
+        pair.calls,
+        pair.mean.map(|mean| rounded(mean, 1e4)),
+        pair.evidence.map(|evidence| rounded(evidence, 1e3)),
+        pair.needed.map(|needed| rounded(needed, 1e3)),
+        u8::from(pair.met),
+        pair.spent.units(),
         means,
         shares,
     )
 }
 
-/// Verifier, score, cost, latency in milliseconds, seconds since the start; and if there is any:
-/// failure, reply, reason, and the length of the whole reply if it was cut.
+/// Verifier, score, cost, latency in milliseconds, seconds since the start. A long row also has failure,
+/// reply, reason, and the length of the whole reply if it was cut, otherwise 0.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 pub(crate) enum CallRow {
@@ -130,7 +132,7 @@ pub(crate) enum CallRow {
 }
 
 impl CallRow {
-    /// How much of the reply there is.
+    /// The length of the reply, as far as it is kept.
     pub(super) const fn reply_bytes(&self) -> u64 {
         match self {
             Self::Short(..) => 0,
@@ -138,19 +140,19 @@ impl CallRow {
         }
     }
 
-    /// Cuts the reply to so many bytes, as if it had been cut to them at first.
+    /// Cuts the reply to this many bytes.
     pub(super) fn shorten(&mut self, reply_bytes_max: usize) {
         if let Self::Long(.., reply, _, total) = self
             && reply.len() > reply_bytes_max
         {
-            // 0 says that it was whole.
+            // 0: it was whole.
             *total = if *total == 0 { reply.len() } else { *total };
             *reply = beginning(reply, reply_bytes_max).into();
         }
     }
 }
 
-/// A score, or one for each criterion; null for what is lacking.
+/// A score, or one for each criterion; null if it is missing.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 pub(crate) enum ScoreCell {
@@ -160,8 +162,8 @@ pub(crate) enum ScoreCell {
     Answer(Box<str>),
 }
 
-/// The call of an entry, if it has one, in a run that began then; its reply cut to `reply_bytes_max`.
-/// Verifiers and generators have the numbers of their rows, generators behind all criteria.
+/// The call of an entry, if it has one, its reply cut to `reply_bytes_max`. `started_millis` is the start of the
+/// run. Verifiers and generators are numbered as in the tables: all criteria, then the generators.
 pub(crate) fn call_row(
     entry: &JournalEntry<'_>,
     criterion_count: usize,
@@ -189,8 +191,8 @@ pub(crate) fn call_row(
     Some(CallRow::Long(verifier, score, cost, latency, seconds, failure, kept, reason, total))
 }
 
-/// A final answer, short, because there are as many as calls. Of a long one the journal has a hash, whose
-/// beginning tells it from others.
+/// A final answer, cut, because there are as many as calls. The journal has a hash of a long one; the
+/// beginning of the hash is enough to recognize it.
 fn final_answer(answer: &str) -> Box<str> {
     let is_hash = answer.starts_with("blake3 ") && answer.len() == HASH_BYTES;
     let kept = beginning(answer, if is_hash { HASH_BYTES_KEPT } else { FINAL_BYTES_MAX });
@@ -201,7 +203,7 @@ pub(crate) fn rounded(number: f64, steps: f64) -> f64 {
     (number * steps).round() / steps
 }
 
-/// Of an answer; more are in the output files.
+/// Per answer; the output files have all.
 const FIELDS_MAX: usize = 50;
 const NAME_BYTES_MAX: usize = 120;
 const REASON_BYTES_MAX: usize = 400;

@@ -1,25 +1,25 @@
-//! Where the money went: what each service was paid, by what became of the answers or of the questions.
+//! Spending per service, by the status of the answers or questions.
 
 use goodarm_core::{ArmStatus, Cost};
 use goodarm_record::view::Overview;
 
 use crate::words::{is_free, printable};
 
-/// What all services were paid.
+/// The spending of all services.
 pub(super) struct Spending {
-    /// What can become of an answer, or of a question.
+    /// The possible statuses of an answer, or of a question.
     pub(super) statuses: Vec<&'static str>,
-    /// Verifiers, then generators. The calls of a verifier with criteria are paid once.
+    /// Verifiers, then generators. A verifier with several criteria is listed once.
     pub(super) services: Vec<ServiceSpending>,
-    /// Of each status.
+    /// Per status.
     pub(super) sums: Vec<Cost>,
 }
 
-/// What one service was paid.
+/// The spending of one service.
 pub(super) struct ServiceSpending {
     pub(super) name: String,
     pub(super) is_free: bool,
-    /// For each status.
+    /// Per status.
     pub(super) parts: Vec<Cost>,
     pub(super) all: Cost,
 }

@@ -281,7 +281,7 @@ fn answers(data: &ReportData) -> String {
         let _ = writeln!(text, "  {} of them were added after the run began", overview.added);
     }
     if let Some(shares) = &overview.shares {
-        let loans = || data.answers.iter().filter_map(|answer| answer.loan);
+        let loans = || data.answers.iter().filter_map(|answer| answer.view.loan);
         let count = loans().map(|loan| loan.counted).sum::<u64>();
         let looks = loans().map(|loan| loan.looks).sum::<u64>();
         let _ = writeln!(

@@ -1,17 +1,17 @@
-//! A pair's mean and evidence from call to call, in a few bytes: for small charts.
+//! Mean and evidence of a pair after each call, in a few bytes, for small charts.
 
-/// The points of a pair, thinned out when they get many.
+/// The points of a pair, thinned out if there are many.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Trail {
-    /// How many calls one point stands for, less one.
+    /// The number of calls per point, less one.
     skipped: u32,
     count: u64,
-    /// The mean and the share of the needed evidence, each as a place in [`LETTERS`].
+    /// The mean and the share of the needed evidence, each as an index into [`LETTERS`].
     points: Vec<[u8; 2]>,
 }
 
 impl Trail {
-    /// After one more call: the mean so far, and how much of the needed evidence there is.
+    /// Adds a call: the mean so far, and the evidence as a share of the needed evidence.
     pub(crate) fn push(&mut self, mean: f64, share: f64) {
         let point = [place(mean, MEAN_STEPS), place(share, SHARE_STEPS)];
         let stride = u64::from(self.skipped) + 1;
@@ -27,8 +27,8 @@ impl Trail {
         self.count += 1;
     }
 
-    /// After call number `count`. The votes from before an answer was there came at once, so all calls
-    /// since the last point have the same.
+    /// Adds points up to call number `count`. A new answer gets all earlier votes at once, so they all have the same
+    /// point.
     pub(crate) fn push_until(&mut self, count: u64, mean: f64, share: f64) {
         while self.count < count {
             self.push(mean, share);
@@ -57,7 +57,7 @@ impl Trail {
     }
 }
 
-/// A number from 0 to 1 in so many steps; more than 1 has the places up to the last letter.
+/// A number from 0 to 1 in this many steps; numbers above 1 reach up to the last letter.
 fn place(number: f64, steps: f64) -> u8 {
     let step = (number * steps).round().clamp(0.0, 63.0);
     // NaN, which only an exact verifier's evidence could give, becomes 0.
@@ -67,12 +67,12 @@ fn place(number: f64, steps: f64) -> u8 {
     }
 }
 
-/// A point's letter stands for its place in this row.
+/// A point is written as the letter at its index.
 pub(crate) const LETTERS: &[u8; 64] =
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 /// A mean of 1 is the last letter.
 pub(crate) const MEAN_STEPS: f64 = 63.0;
-/// Enough evidence is letter 56; the last seven are for more than enough.
+/// The needed evidence is letter 56; the last seven are for more.
 pub(crate) const SHARE_STEPS: f64 = 56.0;
 const POINTS_MAX: usize = 48;
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn votes_from_before_an_answer_was_there_have_their_points() {
+    fn votes_before_an_answer_was_made_have_points() {
         let mut trail = Trail::default();
         trail.push_until(3, 0.0, 0.0);
         trail.push_until(4, 1.0, 0.0);

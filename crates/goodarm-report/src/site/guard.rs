@@ -1,12 +1,12 @@
-//! Which requests are answered: those for exactly our address, with the token, from our own page or
-//! typed by a person. All others learn nothing, not even what was wrong.
+//! Admits requests to exactly our address, with the token, from our own page or typed by a person. All others
+//! get the same empty response.
 
 use std::hint::black_box;
 
 use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::{Method, Request};
 
-/// The part of the address that no one can guess.
+/// The secret part of the address.
 pub(super) struct Token(String);
 
 impl Token {
@@ -21,7 +21,7 @@ impl Token {
         &self.0
     }
 
-    /// Whether the guess is right. How long this takes does not depend on how much of it is right.
+    /// Whether the guess is right, in constant time.
     fn is(&self, guess: &str) -> bool {
         let (token, guess) = (self.0.as_bytes(), guess.as_bytes());
         let is_as_long = token.len() == guess.len();
@@ -31,20 +31,20 @@ impl Token {
     }
 }
 
-/// What an admitted request asks for.
+/// An admitted request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SiteRequest<'r> {
-    /// Behind the token.
+    /// The path after the token.
     pub(crate) path: &'r str,
     pub(crate) query: Option<&'r str>,
-    /// Whether it may change something: only our own page may ask for that.
+    /// Whether it may change state: only requests of our own page may.
     pub(crate) may_change: bool,
 }
 
-/// Decides by our address and the token.
+/// Checks address, token and origin.
 pub(super) struct Guard {
-    /// The names that a browser on this machine may use for us. A foreign page whose name was made
-    /// to point here (DNS rebinding) sends that name instead.
+    /// The host names that a browser on this machine uses for us. A foreign page whose name resolves to this
+    /// address (DNS rebinding) sends its own name.
     hosts: [String; 2],
     token: Token,
 }
@@ -54,7 +54,7 @@ impl Guard {
         Self { hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")], token }
     }
 
-    /// What a request asks for, or nothing.
+    /// `None` if the request is not admitted.
     pub(super) fn admit<'r, B>(&self, request: &'r Request<B>) -> Option<SiteRequest<'r>> {
         let (headers, uri) = (request.headers(), request.uri());
         if uri.authority().is_some() {
@@ -80,8 +80,8 @@ impl Guard {
     }
 }
 
-/// The value of a header that may occur once: `Some(None)` without it, `None` if it occurs twice or
-/// is not text.
+/// The value of a header that may occur once: `Some(None)` if it is absent, `None` if it occurs twice or is not
+/// text.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Option<&'a str>> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().map(|value| value.to_str().ok());
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_origins_and_sites_get_nothing() {
+    fn other_names_origins_and_sites_are_not_admitted() {
         let foreign: [&[(&str, &str)]; 16] = [
             &[],
             &[("host", "evil.example:8000")],
@@ -177,7 +177,7 @@ mod tests {
             assert!(!is_admitted("GET", "/secret/", headers), "{headers:?}");
             assert!(!is_admitted("POST", "/secret/pause", headers), "{headers:?}");
         }
-        // These are well-formed, but nothing shows that our own page asks.
+        // Well-formed, but not provably from our own page.
         assert!(!is_admitted("POST", "/secret/pause", &[OWN]));
         assert!(!is_admitted("POST", "/secret/pause", &[OWN, ("sec-fetch-site", "none")]));
     }

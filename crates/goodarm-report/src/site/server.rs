@@ -1,5 +1,5 @@
-//! The server: on a thread of its own, one request per connection, and everything has a limit. Its
-//! errors never reach whoever started it.
+//! The server: on its own thread, one request per connection, with limits on everything. Its errors never reach
+//! the thread that started it.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -29,7 +29,7 @@ pub(crate) struct Server {
     _stop: oneshot::Sender<()>,
 }
 
-/// Starts to serve.
+/// Starts the server.
 pub(super) fn start(
     listener: std::net::TcpListener,
     guard: Guard,
@@ -52,8 +52,8 @@ pub(super) fn start(
     Ok(Server { _stop: stop })
 }
 
-/// Accepts every connection. When there are too many, the oldest is closed: a request takes
-/// milliseconds, so the oldest one is stalling, and our own page is still served.
+/// Accepts every connection. If there are too many, the oldest is closed: a request takes milliseconds, so the
+/// oldest connection is stalled, and our own page is still served.
 async fn serve(
     listener: std::net::TcpListener,
     state: Arc<ServerState<impl Site>>,
@@ -63,7 +63,7 @@ async fn serve(
     let mut oldest_first: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Perhaps too many files are open, which passes.
+            // Perhaps too many files are open, which is temporary.
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
@@ -92,11 +92,11 @@ async fn connection(stream: TcpStream, state: Arc<ServerState<impl Site>>) {
         .keep_alive(false)
         .auto_date_header(false)
         .serve_connection(TokioIo::new(stream), service);
-    // A client that reads or writes too slowly is cut off; its other errors do not matter here.
+    // A client that reads or writes too slowly is disconnected; its other errors do not matter.
     let _ = timeout(CONNECTION_TIME_MAX, connection).await;
 }
 
-/// A site behind its guard.
+/// A site with its guard.
 struct ServerState<S> {
     guard: Guard,
     page: Bytes,
@@ -106,7 +106,7 @@ struct ServerState<S> {
 
 impl<S: Site> ServerState<S> {
     fn new(guard: Guard, page: SitePage, site: Arc<S>) -> Self {
-        let policy = HeaderValue::from_str(&page.policy).expect("our own text, all of it ASCII");
+        let policy = HeaderValue::from_str(&page.policy).expect("our own ASCII text");
         let mut headers: Vec<_> = HEADERS
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
@@ -116,7 +116,7 @@ impl<S: Site> ServerState<S> {
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        let Some((kind, body)) = self.body(request).await else { return nothing() };
+        let Some((kind, body)) = self.body(request).await else { return not_found() };
         let mut response = Response::new(Full::new(body));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -125,25 +125,25 @@ impl<S: Site> ServerState<S> {
     }
 
     async fn body(&self, request: Request<Incoming>) -> Option<(&'static str, Bytes)> {
-        let asked = self.guard.admit(&request)?;
-        if asked.path.is_empty() && !asked.may_change {
+        let admitted = self.guard.admit(&request)?;
+        if admitted.path.is_empty() && !admitted.may_change {
             return Some(("text/html; charset=utf-8", self.page.clone()));
         }
-        let route = S::route(&asked)?;
-        let said = match S::body_bytes_max(&route) {
+        let route = S::route(&admitted)?;
+        let body = match S::body_bytes_max(&route) {
             0 => Bytes::new(),
             bytes_max => {
                 let body = Limited::new(request.into_body(), bytes_max);
                 body.collect().await.ok()?.to_bytes()
             }
         };
-        let json = Arc::clone(&self.site).answer(route, said).await?;
+        let json = Arc::clone(&self.site).answer(route, body).await?;
         Some(("application/json", json.into()))
     }
 }
 
-/// The same answer for every request that is not admitted.
-fn nothing() -> Response<Full<Bytes>> {
+/// The response to every request that is not admitted.
+fn not_found() -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::new()));
     *response.status_mut() = StatusCode::NOT_FOUND;
     response

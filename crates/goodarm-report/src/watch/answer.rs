@@ -1,5 +1,5 @@
-//! Everything about one certified answer: its fields from memory, its calls from the journal file.
-//! The run's thread takes no part in it.
+//! Everything about one certified answer: its fields from memory, its calls from the journal file, without
+//! the run's thread.
 
 use std::fs;
 use std::path::Path;
@@ -10,28 +10,29 @@ use goodarm_record::replay::{JournalError, Replay};
 use serde::Serialize;
 
 use super::WatchedJob;
-use super::state::WatchedCertificate;
+use super::snapshot::WatchedCertificate;
 use crate::report::Trail;
 use crate::report::rows::{AnswerDetail, CallRow, call_row};
 
 /// An answer as JSON.
 pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &WatchedCertificate) -> String {
     let fields = certificate.fields(job, FIELD_BYTES_MAX);
-    // Without its calls an answer is still worth showing.
+    // If the journal cannot be read, the answer is shown without calls.
     let calls = AnswerCalls::read(job, journal, certificate).unwrap_or_default();
-    let mut pairs = certificate.pairs.clone();
-    for (pair, running) in pairs.iter_mut().zip(calls.means) {
-        // Calls that were in flight when the answer was certified may have come back since. If the
-        // journal is a second behind instead, what it holds is not the whole picture.
-        if running.count >= pair.view.calls {
-            pair.view.calls = running.count;
-            pair.view.mean = running.mean();
-            pair.trail = running.trail;
+    let mut view = certificate.answer.clone();
+    let mut trails = vec![Trail::default(); view.evidence.len()];
+    for ((pair, trail), running) in view.evidence.iter_mut().zip(&mut trails).zip(calls.means) {
+        // Calls that were in flight at the time of the certificate may be settled now. If the journal on disk has
+        // fewer calls instead, its means are not complete.
+        if running.count >= pair.calls {
+            pair.calls = running.count;
+            pair.mean = running.mean();
+            *trail = running.trail;
         }
     }
     let answer = AnswerPage {
-        detail: AnswerDetail::new(fields, &pairs, certificate.loan).without_shares(),
-        calls: calls.lines,
+        detail: AnswerDetail::new(fields, &view, &trails).without_shares(),
+        calls: calls.rows,
         call_count: calls.count,
     };
     serde_json::to_string(&answer).expect("plain data with text keys")
@@ -41,7 +42,7 @@ pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &WatchedCertif
 struct AnswerPage {
     detail: AnswerDetail,
     calls: Vec<CallRow>,
-    /// How many there are in all.
+    /// How many there are in total.
     call_count: u64,
 }
 
@@ -49,13 +50,13 @@ struct AnswerPage {
 #[derive(Default)]
 struct AnswerCalls {
     /// The first of them.
-    lines: Vec<CallRow>,
+    rows: Vec<CallRow>,
     count: u64,
-    /// Of each verifier.
+    /// Per verifier.
     means: Vec<RunningMean>,
 }
 
-/// A verifier's mean from call to call. Only the books know how its evidence went.
+/// A verifier's mean after each call. Its evidence is in the books only.
 #[derive(Clone, Default)]
 struct RunningMean {
     sum: f64,
@@ -110,8 +111,8 @@ impl AnswerCalls {
     ) {
         let Some(call) = &entry.call else { return };
         self.count += 1;
-        if self.lines.len() < CALLS_MAX {
-            self.lines.extend(call_row(
+        if self.rows.len() < CALLS_MAX {
+            self.rows.extend(call_row(
                 entry,
                 job.problem.attribute_count(),
                 started_millis,
@@ -145,18 +146,18 @@ impl AnswerCalls {
 /// Whether a call is about the answer, or about its question.
 fn is_about(call: &SettledCall<'_>, certificate: &WatchedCertificate) -> bool {
     match call.target {
-        Target::Arm(arm, _) => arm == certificate.arm,
+        Target::Arm(arm, _) => arm == certificate.answer.arm,
         Target::Question(question, _) => {
-            certificate.answers.is_some_and(|answers| answers.question == question)
+            certificate.question.is_some_and(|it| it.question == question)
         }
     }
 }
 
-/// What a vote says about the answer: a failed one is for nobody, a void one is none.
+/// The score that a vote gives the answer: 0 for a failed vote, none for a void one.
 fn vote(call: &SettledCall<'_>, certificate: &WatchedCertificate) -> Option<f64> {
     match &call.outcome {
         Outcome::Answer(label) => {
-            let is_for = certificate.answers.is_some_and(|answers| Some(answers.label) == *label);
+            let is_for = certificate.question.is_some_and(|it| Some(it.label) == *label);
             Some(f64::from(u8::from(is_for)))
         }
         Outcome::Failed(Failure::Counted(_)) => Some(0.0),
@@ -167,5 +168,5 @@ fn vote(call: &SettledCall<'_>, certificate: &WatchedCertificate) -> Option<f64>
 const FIELD_BYTES_MAX: usize = 20_000;
 const REPLY_BYTES_MAX: usize = 4_000;
 const CALLS_MAX: usize = 1_000;
-/// To read more than this takes longer than a person waits.
+/// Reading more than this takes longer than a person waits.
 const JOURNAL_BYTES_MAX: u64 = 256 << 20;

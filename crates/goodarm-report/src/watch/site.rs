@@ -1,4 +1,4 @@
-//! What the live page asks for: the state of the run, a certified answer, a pause.
+//! The requests of the live page: the state of the run, a certified answer, a pause.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use tokio::sync::Semaphore;
 use super::answer;
 use super::state::SharedState;
 use crate::markup::PageTemplate;
-use crate::report::{STYLE, script};
+use crate::report::script;
 use crate::site::{Site, SitePage, SiteRequest};
 
-/// The page: the report's style and scripts, and one more script that asks for the state of the run.
+/// The page: the report's style and scripts, and scripts that poll the state of the run.
 pub(super) fn page() -> SitePage {
-    SitePage::new(&PageTemplate::WATCH, format!("{STYLE}{OWN_STYLE}"), script(&SCRIPTS))
+    SitePage::new(&PageTemplate::WATCH, OWN_STYLE, script(&SCRIPTS))
 }
 
-/// A run that is watched.
+/// Answers the requests about a run.
 pub(super) struct WatchSite {
     shared: Arc<SharedState>,
     /// One reader of the journal at a time.
@@ -29,7 +29,7 @@ impl WatchSite {
         Self { shared: Arc::clone(shared), journal_turn: Arc::new(Semaphore::new(1)) }
     }
 
-    /// A certified answer. Its calls are read from the disk, away from this thread.
+    /// A certified answer. Its calls are read from disk on another thread.
     async fn certified(&self, arm: ArmId) -> Option<String> {
         let certificate = self.shared.snapshot().certificate(arm)?;
         let turn = Arc::clone(&self.journal_turn).acquire_owned().await.ok()?;
@@ -43,10 +43,10 @@ impl WatchSite {
     }
 }
 
-/// What may be asked for.
+/// A request of the page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WatchRoute {
-    /// The state of the run; the page knows the certificates up to this one.
+    /// The state of the run; the page has the certificates up to this rank.
     State { rank_known: usize },
     /// Everything about one answer.
     Answer { arm: u32 },
@@ -57,8 +57,8 @@ pub(super) enum WatchRoute {
 impl Site for WatchSite {
     type Route = WatchRoute;
 
-    fn route(asked: &SiteRequest<'_>) -> Option<WatchRoute> {
-        match (asked.may_change, asked.path, asked.query) {
+    fn route(request: &SiteRequest<'_>) -> Option<WatchRoute> {
+        match (request.may_change, request.path, request.query) {
             (false, "state", query) => {
                 let known = query?.strip_prefix("known=")?.parse().ok()?;
                 Some(WatchRoute::State { rank_known: known })
@@ -70,10 +70,6 @@ impl Site for WatchSite {
             (true, "resume", _) => Some(WatchRoute::Pause(false)),
             _ => None,
         }
-    }
-
-    fn body_bytes_max(_: &WatchRoute) -> usize {
-        0
     }
 
     async fn answer(self: Arc<Self>, route: WatchRoute, _: Bytes) -> Option<String> {
@@ -104,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn each_path_is_one_thing_or_nothing() {
+    fn each_path_is_one_request_or_refused() {
         let state = route(false, "state", Some("known=12"));
         assert_eq!(state, Some(WatchRoute::State { rank_known: 12 }));
         assert_eq!(route(false, "answer/7", None), Some(WatchRoute::Answer { arm: 7 }));

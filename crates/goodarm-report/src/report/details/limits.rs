@@ -1,4 +1,4 @@
-//! How much of each text, and how many calls of each row, the page has room for.
+//! The limits of a page: bytes of each text, and calls of each row.
 
 use goodarm_core::ArmId;
 use goodarm_data::candidates::fields;
@@ -11,7 +11,7 @@ use crate::report::cut::LengthCounts;
 use crate::report::rows::text_of;
 
 impl PageLimits {
-    /// For these answers, or these questions.
+    /// For these rows.
     pub(super) fn new(report: &Report, shown: &[u32]) -> Self {
         let mut calls = LengthCounts::new(CALLS_OF_ROW_MAX);
         let mut fields = LengthCounts::new(FIELD_BYTES_MAX);

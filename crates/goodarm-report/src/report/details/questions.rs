@@ -1,5 +1,4 @@
-//! A question as the page reads it: its fields, every answer that was tried, and the calls about it and
-//! about them.
+//! A question in the JSON of the page: its fields, its answers, and the calls about it and about them.
 
 use goodarm_core::ArmId;
 use goodarm_data::candidates::fields;
@@ -12,40 +11,40 @@ use crate::report::cut::beginning;
 use crate::report::data::{ReportData, ReportQuestion};
 use crate::report::rows::{AnswerDetail, CallRow, FieldRow, field_rows, field_rows_where, rounded};
 
-/// A question in the page: short keys, because there may be many.
+/// A question in the page.
 #[derive(Serialize)]
 struct QuestionDetail<'a> {
     /// Fields.
     f: Vec<FieldRow>,
-    /// How many fields there are, the id among them.
+    /// The number of fields, including the id.
     n: usize,
-    /// Paid for making answers, for votes and for checks of answers.
+    /// Money for making answers, for votes and for checks of answers.
     m: [f64; 3],
-    /// Fresh answers that were asked for.
+    /// Calls of generators.
     g: usize,
     /// Answers, the certified one first.
     a: Vec<TriedRow<'a>>,
 }
 
-/// An answer that was tried.
+/// One of its answers.
 #[derive(Serialize)]
 struct TriedRow<'a> {
     /// Its id.
     i: &'a str,
     /// The first letter of its status.
     c: &'a str,
-    /// Whose it is.
+    /// Its origin.
     o: &'a str,
     /// Why it is not certified.
     #[serde(skip_serializing_if = "Option::is_none")]
     w: Option<&'a str>,
-    /// Its own fields, and its evidence.
+    /// Its fields that the question lacks, and its evidence.
     #[serde(flatten)]
     detail: AnswerDetail,
 }
 
-/// A call, and the place of the answer that it is about in the list of answers; none if it is about the
-/// question. An answer that is not in the list has the place behind it.
+/// A call, and the index of its answer in the list; null if it is about the question. The index of an answer
+/// that is not in the list is the length of the list.
 #[derive(Serialize)]
 struct QuestionCallRow<'a>(Option<usize>, &'a CallRow);
 
@@ -62,7 +61,7 @@ impl Details<'_> {
         json(&QuestionDetail {
             f,
             n,
-            // A check that costs nothing has the smallest price that there is.
+            // A free check has the smallest possible price in the books.
             m: [parts[0], parts[1], rounded(checks.max(0.0), 1e6)],
             g: question.asked,
             a: tried.collect(),
@@ -107,18 +106,18 @@ impl Details<'_> {
             }
             _ => (Vec::new(), 0),
         };
-        let of = answer.of.as_ref();
+        let link = answer.link.as_ref();
         TriedRow {
             i: beginning(&answer.id, ID_BYTES_MAX),
-            c: &answer.status.name()[..1],
-            o: of.map_or("", |of| &of.from),
-            w: of.and_then(|of| of.why.as_deref()).map(|why| beginning(why, WHY_BYTES_MAX)),
-            detail: AnswerDetail::new(fields, &answer.evidence, answer.loan),
+            c: &answer.view.status.name()[..1],
+            o: link.map_or("", |link| &link.from),
+            w: link.and_then(|link| link.why.as_deref()).map(|why| beginning(why, WHY_BYTES_MAX)),
+            detail: AnswerDetail::new(fields, &answer.view, &answer.trails),
         }
     }
 }
 
-/// What a question says, to tell what an answer to it says beside that.
+/// The fields of a question, to find the fields that only an answer has.
 pub(super) struct QuestionFields<'a> {
     questions: &'a RunQuestions,
     fields: Vec<(String, Value)>,
@@ -129,7 +128,7 @@ impl<'a> QuestionFields<'a> {
         Self { questions, fields: fields::in_order(questions.list.json(ArmId(row))) }
     }
 
-    /// Whether an answer's field is neither an id nor one of the question's.
+    /// Whether a field of an answer is neither an id nor a copy of the question's.
     pub(super) fn is_of_answer(&self, name: &str, value: &Value) -> bool {
         let RunQuestions { id_field, question_field, answer_field, .. } = self.questions;
         let is_repeated = || self.fields.iter().any(|(key, it)| key == name && it == value);
@@ -141,7 +140,7 @@ impl<'a> QuestionFields<'a> {
     }
 }
 
-/// The answers to a question that the page keeps: the certified one, then the others as they came.
+/// The answers to a question that the page shows: the certified one, then the others in their order.
 pub(super) fn kept(question: &ReportQuestion) -> impl Iterator<Item = u32> + '_ {
     let certified = question.certified;
     let others = question.tried.iter().copied().filter(move |arm| Some(*arm) != certified);
@@ -156,7 +155,7 @@ pub(super) fn shown(questions: &[ReportQuestion]) -> Vec<u32> {
         let of_status =
             (0..).zip(questions).filter(|(_, it)| it.certified.is_some() == is_answered);
         for (row, question) in of_status {
-            // A question without an answer takes room, too.
+            // A question without answers needs a row as well.
             let size = question.tried.len().clamp(1, ANSWERS_OF_QUESTION_MAX);
             if size > left {
                 break;
@@ -169,7 +168,7 @@ pub(super) fn shown(questions: &[ReportQuestion]) -> Vec<u32> {
     shown
 }
 
-/// Of one question.
+/// Per question.
 const ANSWERS_OF_QUESTION_MAX: usize = 1_000;
 const ID_BYTES_MAX: usize = 300;
 const WHY_BYTES_MAX: usize = 200;
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_certified_answer_is_kept_however_many_there_are() {
+    fn the_certified_answer_is_kept_among_any_number() {
         let kept = |question: &ReportQuestion| kept(question).collect::<Vec<_>>();
         assert_eq!(kept(&question(3..6, Some(4))), [4, 3, 5]);
         assert_eq!(kept(&question(3..6, None)), [3, 4, 5]);
@@ -193,7 +192,7 @@ mod tests {
 
     #[test]
     fn answered_questions_are_shown_first_and_the_page_stays_within_its_answers() {
-        // Open ones of 900 answers each, more than fit, and behind them a few that are answered.
+        // Open questions with 900 answers each, more than fit, then a few answered ones.
         let mut questions = vec![question(0..900, None); 300];
         questions.extend(vec![question(0..10_000, Some(7)); 3]);
         let shown = shown(&questions);
