@@ -64,7 +64,7 @@ pub(crate) fn ends(values: &[(f64, f64)]) -> Vec<f64> {
     values.iter().flat_map(ends).collect()
 }
 
-/// The size of an error; 0 if there is none, or if it cannot be shown.
+/// The size of an error; 0 without one, or if it cannot be shown.
 pub(crate) fn error_size(error: Option<f64>) -> f64 {
     error.filter(|error| error.is_finite()).unwrap_or(0.0).abs()
 }

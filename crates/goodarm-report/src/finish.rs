@@ -1,5 +1,5 @@
-//! What every front end does around a run: what it says about an earlier process, and what is written and
-//! said when the run has ended. Commands and arguments are the front end's own.
+//! What every front end does around a run: messages about an earlier process, the files at the end of a run, and
+//! the messages about its end.
 
 use std::path::PathBuf;
 
@@ -11,31 +11,31 @@ use goodarm_record::view::Overview;
 use crate::report::{Report, ReportError};
 use crate::words::{counted, printable_note, were};
 
-/// What is left of a run that has ended.
+/// A run that has ended.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// Its totals, as they are in `summary.json`.
+    /// Its totals, as in `summary.json`.
     pub overview: Overview,
     /// Its page.
     pub page: PageOutcome,
 }
 
-/// What became of the page of a run.
+/// Whether the page of a run was written.
 #[derive(Debug)]
 pub enum PageOutcome {
-    /// It is in this file.
+    /// Written to this file.
     Written(PathBuf),
-    /// The run is so large that writing it takes longer than a person waits.
+    /// Not written: for a run of this size it takes longer than a person waits.
     TooLarge,
-    /// It could not be written. The run itself is complete and safe.
+    /// It could not be written. The run itself is complete.
     Failed(ReportError),
 }
 
-/// Writes all files of a run that has ended, the page among them.
+/// Writes all files of a run that has ended, including the page.
 ///
 /// # Errors
 ///
-/// A file cannot be written. One that is only for people, the page, is no error.
+/// A file other than the page cannot be written.
 pub fn finish_run(standing: &RunState<'_>, ending: &Ending) -> Result<FinishedRun, OutputError> {
     let overview = finish::write(standing, ending)?;
     let page = if overview.calls > CALLS_MAX || overview.candidates > CANDIDATES_MAX {
@@ -48,7 +48,7 @@ pub fn finish_run(standing: &RunState<'_>, ending: &Ending) -> Result<FinishedRu
     Ok(FinishedRun { overview, page })
 }
 
-/// What a resumed run found of the last process, a sentence each.
+/// What a resumed run found out about the last process, a sentence each.
 pub fn report_recovery(recovery: &Recovery) -> Vec<String> {
     let &Recovery { bytes_cut: cut, added, lost } = recovery;
     let texts = [
@@ -89,12 +89,12 @@ pub fn why_stopped(ending: &Ending) -> Option<String> {
     }
 }
 
-/// All that there is to know about a verifier that does not work.
+/// Everything about a verifier that does not work.
 fn never_scored(failed: &NeverScored) -> String {
     let NeverScored { verifier, lacks, id, request, reason, reply } = failed;
     let short = lacks.split(' ').next_back().unwrap_or(lacks);
     let mut text = format!(
-        "{} has never given {lacks}, so the run has stopped; nothing is held against an answer.\n\
+        "{} has never given {lacks}, so the run has stopped; no answer is rejected because of it.\n\
          asked about {}:\n{}why there is no {short}:\n{}",
         printable_note(verifier),
         printable_note(id),

@@ -1,7 +1,7 @@
-//! `goodarm label`: a page on which people say what they think of cards, one at a time.
+//! `goodarm label`: a page on which people label cards, one at a time.
 //!
-//! Several may have it open at once: whoever asks says who they are, and the queue is asked by one at a time,
-//! away from the server's thread. What the page is told to be kept is on the disk.
+//! Several people may have it open at once. Each request names the person, and the queue handles one request at
+//! a time, not on the server's thread. A label that the page reports as kept is on disk.
 
 mod site;
 
@@ -12,12 +12,12 @@ use goodarm_record::card_queue::CardQueue;
 use crate::site::{Port, Server, SiteError};
 use site::LabelSite;
 
-/// What the page tells about itself.
+/// Texts of the page.
 #[derive(Clone, Debug)]
 pub struct LabelPageInfo {
     /// The run's folder.
     pub folder: String,
-    /// The name that a new labeller is offered.
+    /// The name that is suggested to a new labeller.
     pub by: String,
     /// The command that starts the page again.
     pub command: String,
@@ -30,7 +30,7 @@ pub struct LabelPage {
 }
 
 impl LabelPage {
-    /// Begins to serve.
+    /// Starts to serve.
     pub fn open(
         port: Port,
         queue: Box<dyn CardQueue + Send>,
@@ -41,7 +41,7 @@ impl LabelPage {
         Ok(Self { site, _server: server })
     }
 
-    /// Waits for what is being kept, takes nothing more, and hands the queue back; nothing if it broke.
+    /// Waits for a label that is being written, accepts no more, and returns the queue; `None` if it panicked.
     pub fn close(self) -> Option<Box<dyn CardQueue + Send>> {
         self.site.close()
     }

@@ -1,7 +1,7 @@
-//! What a run came to, as pages, text, tables and figures.
+//! The results of a run, as pages, text, tables and figures.
 //!
-//! [`Report`] reads a run's folder; [`watch`] shows a run while it goes on, and [`label`]
-//! asks people, both on a page of a [`site`]. Nothing here prints or exits, and nothing calls a verifier.
+//! [`Report`] reads a run's folder; [`watch`] shows a run in progress, and [`label`] lets people label answers,
+//! both on a page of a [`site`]. Nothing here prints, exits or calls a verifier.
 //!
 //! ```no_run
 //! let report = goodarm_report::Report::read("run".as_ref(), None)?;

@@ -1,21 +1,20 @@
-//! The one way to HTML: templates of `web/`, filled in by minijinja, which escapes every text that
-//! is put into them. Only what is marked with [`own`] is written as it is.
+//! All HTML: templates of `web/`, filled in by minijinja, which escapes every text. Only text marked with
+//! [`own`] is not escaped.
 //!
-//! A library and not a module of ours, because a place that someone forgets to escape by hand is a
-//! place where an answer could run.
+//! A library and not our own code, because a text that is not escaped by mistake could execute a script.
 
 use minijinja::{Environment, HtmlEscape, UndefinedBehavior, Value};
 
-/// What the pages for reading share.
+/// The style of pages without scripts.
 pub const SHEET_STYLE: &str = include_str!("../web/sheet/style.css");
 
-/// A page of ours.
+/// The template of a page.
 pub struct PageTemplate(pub &'static str);
 
 impl PageTemplate {
     /// A run.
     pub(crate) const REPORT: Self = Self(include_str!("../web/report/page.html"));
-    /// A run that goes on.
+    /// A run in progress.
     pub(crate) const WATCH: Self = Self(include_str!("../web/watch/page.html"));
     /// Cards to be labelled.
     pub(crate) const LABEL: Self = Self(include_str!("../web/label/page.html"));
@@ -27,16 +26,16 @@ impl PageTemplate {
         environment.add_filter("prose", prose);
         // The end of the name turns escaping on.
         let page = environment.render_named_str("page.html", self.0, values);
-        page.unwrap_or_else(|error| panic!("a template of ours cannot be filled in: {error:#}"))
+        page.unwrap_or_else(|error| panic!("a template cannot be filled in: {error:#}"))
     }
 }
 
-/// Markup of ours, or text that was made harmless before: it is not escaped again.
+/// Our own markup, or text that is escaped already: it is not escaped again.
 pub fn own(markup: impl Into<String>) -> Value {
     Value::from_safe_string(markup.into())
 }
 
-/// Text as markup, with what stands between backticks as code.
+/// Text as markup, with code between backticks.
 fn prose(text: &str) -> Value {
     let part = |(index, part): (usize, &str)| match index % 2 {
         1 => format!("<code>{}</code>", HtmlEscape(part)),

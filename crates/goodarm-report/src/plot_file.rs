@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use goodarm_plot::{Figure, svg};
 use thiserror::Error;
 
-/// Why a figure is not written.
+/// Why a figure cannot be written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PlotFileError {
@@ -19,7 +19,7 @@ pub enum PlotFileError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The reason.
         error: io::Error,
     },
 }

@@ -24,7 +24,7 @@ pub(crate) use server::Server;
 #[derive(Debug, Error)]
 pub enum SiteError {
     /// The port belongs to another program, or may not be used.
-    #[error("port {port} of 127.0.0.1 cannot be had ({error})")]
+    #[error("port {port} of 127.0.0.1 cannot be used ({error})")]
     Port {
         /// The port.
         port: u16,
@@ -32,7 +32,7 @@ pub enum SiteError {
         error: io::Error,
     },
     /// The system gives no random numbers for the token.
-    #[error("no randomness: {0}")]
+    #[error("no random numbers: {0}")]
     Random(String),
     /// The server's thread cannot be started.
     #[error(transparent)]

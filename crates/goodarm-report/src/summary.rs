@@ -1,15 +1,15 @@
-//! A run in a few lines.
+//! The end of a run in a few lines.
 
 use goodarm_core::Cost;
 use goodarm_files::GuaranteeName;
 use goodarm_record::view::Overview;
 
 use crate::words::{
-    achieved, amount, brought, claimed, counted, ending, failures, failures_of_generator, is_free,
+    achieved, amount, claimed, counted, ending, failures, failures_of_generator, is_free, made_by,
     money, printable, printable_note, remaining, tried, were,
 };
 
-/// The end of a run, in a few lines.
+/// Result, spending, services and notes.
 pub fn summary_text(summary: &Overview) -> String {
     let unit = summary.money.unit;
     let ending = ending(summary).unwrap_or_default();
@@ -66,7 +66,7 @@ pub fn summary_text(summary: &Overview) -> String {
     text
 }
 
-/// The services, one below the other: verifiers, then generators.
+/// The services, a line each: verifiers, then generators.
 fn services(summary: &Overview) -> String {
     let unit = summary.money.unit;
     let paid = |spent: Cost, ceiling: Cost| match ceiling {
@@ -90,7 +90,7 @@ fn services(summary: &Overview) -> String {
     let of_generators = generators.map(|generator| {
         let spent = paid(generator.spent, generator.ceiling);
         let failed = failures_of_generator(generator);
-        (&generator.name, generator.calls, spent, brought(generator), failed)
+        (&generator.name, generator.calls, spent, made_by(generator), failed)
     });
     let all: Vec<_> = of_verifiers.chain(of_generators).collect();
     let width = all.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Amounts, failures, verifiers' conditions, guesses and foreign texts, as people read them.
+//! Amounts, failures, conditions of verifiers, estimates and texts of others, for people.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub fn condition_text(condition: &Condition) -> String {
         Condition::Open => "answers again".into(),
         Condition::Partly { troubled, of, reason } => {
             format!(
-                "{troubled} of its {of} addresses paused ({}), the others go on",
+                "{troubled} of its {of} addresses paused ({}), the others continue",
                 printable_note(reason)
             )
         }
@@ -38,7 +38,10 @@ pub fn condition_text(condition: &Condition) -> String {
             format!("asks for a pause: backing off {:.1} s", wait.as_secs_f64())
         }
         Condition::Down { reason, .. } => {
-            format!("is down ({}): paused, and tried again now and then", printable_note(reason))
+            format!(
+                "is down ({}): paused, and tried again from time to time",
+                printable_note(reason)
+            )
         }
         Condition::GivenUp { reason } => {
             format!("is down for too long ({}): stopping", printable_note(reason))
@@ -52,18 +55,18 @@ pub fn condition_text(condition: &Condition) -> String {
     }
 }
 
-/// How many answers there are to certify: of each question one, if there are questions.
+/// The number of answers to certify: one per question, if there are questions.
 pub fn whole(overview: &Overview) -> usize {
     overview.questions.as_ref().map_or(overview.candidates, |questions| questions.count)
 }
 
-/// What people's labels prove, as a sentence of its own.
+/// The claim from people's labels, as a sentence.
 pub fn claimed(claim: &ClaimView) -> String {
     let (first, rest) = claim.statement.split_at(1);
     format!("{}{rest}.", first.to_uppercase())
 }
 
-/// How far a run has come, in its own words.
+/// The progress of a run, in words.
 pub fn achieved(overview: &Overview) -> String {
     match &overview.questions {
         None => format!("{} of {} answers certified", overview.certified, overview.candidates),
@@ -80,7 +83,7 @@ pub fn ending(overview: &Overview) -> Option<&str> {
     overview.ending.as_ref().map(|ending| ending.sentence.as_str())
 }
 
-/// Where the answers to questions come from, and what became of them.
+/// The origins and the statuses of the answers to questions.
 pub fn tried(overview: &Overview, questions: &QuestionsView) -> String {
     let came = match (questions.given, questions.made) {
         (given, 0) => format!("{} given", counted(given, "answer")),
@@ -94,8 +97,8 @@ pub fn tried(overview: &Overview, questions: &QuestionsView) -> String {
     format!("{came} ({certified} certified, {rejected} rejected, {undecided} undecided)")
 }
 
-/// What came of a generator's calls.
-pub fn brought(generator: &GeneratorView) -> String {
+/// The answers of a generator.
+pub fn made_by(generator: &GeneratorView) -> String {
     let new = counted(generator.new, "new answer");
     format!("{new}, {} certified", number(generator.certified as u64))
 }
@@ -105,19 +108,18 @@ pub fn about(units: f64, unit: Unit) -> String {
     approximate(units).map_or_else(|| units.to_string(), |cost| amount(cost, unit))
 }
 
-/// The same with what it is an amount of.
+/// The same with its unit.
 pub fn about_money(units: f64, unit: Unit) -> String {
     approximate(units).map_or_else(|| format!("{units} {unit}"), |cost| money(cost, unit))
 }
 
-/// Nobody wants the decimals of a large number that is not exact.
+/// A large estimate has no decimals.
 fn approximate(units: f64) -> Option<Cost> {
     Cost::of_price(if units >= 100.0 { units.round() } else { units }).ok()
 }
 
-/// A verifier's calls without a score by what they are: those that count as the lowest score, and
-/// those that count as nothing. Empty if there are none. Those of a verifier that never gave a score are
-/// not held against anyone.
+/// A verifier's failed calls: a sentence about those that count as the lowest score, and one about those that do
+/// not count. If the verifier never gave a score, its failures do not count at all.
 pub fn failures(verifier: &VerifierView) -> Vec<String> {
     let as_what = if verifier.votes { "a vote for no answer" } else { "the lowest score" };
     let mut told = failures_by_name(&verifier.failures, as_what);
@@ -127,7 +129,7 @@ pub fn failures(verifier: &VerifierView) -> Vec<String> {
     told
 }
 
-/// A generator's calls without an answer, in the same words.
+/// The same for a generator's calls without an answer.
 pub fn failures_of_generator(generator: &GeneratorView) -> Vec<String> {
     failures_by_name(&generator.failures, "no answer")
 }
@@ -154,7 +156,7 @@ pub fn percent(share: f64) -> String {
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// A time as people say it.
+/// A duration.
 pub fn duration(seconds: f64) -> String {
     if seconds < 120.0 {
         return format!("{seconds:.1} s");
@@ -163,15 +165,15 @@ pub fn duration(seconds: f64) -> String {
     if minutes < 120.0 { format!("{minutes:.0} min") } else { format!("{:.1} h", minutes / 60.0) }
 }
 
-/// A time that is a guess.
+/// An estimated duration.
 pub fn about_time(seconds: f64) -> String {
     if seconds < 120.0 { format!("{:.0} s", seconds.max(1.0)) } else { duration(seconds) }
 }
 
-/// What the undecided answers that look good would still take, in a sentence; empty if none is.
+/// The cost of certifying the undecided answers that look good, as a sentence; empty if it is not known.
 pub fn remaining(overview: &Overview) -> String {
     let Some(Remaining { answers, cost }) = overview.remaining else { return String::new() };
-    // Without scores nothing is known of answers.
+    // Without scores nothing is known about answers.
     let is_silent = |verifier: &VerifierView| verifier.mean_score.is_none();
     let mut noisy = overview.verifiers.iter().filter(|verifier| !verifier.exact);
     if overview.guarantee == GuaranteeName::None
@@ -207,7 +209,7 @@ pub fn remaining(overview: &Overview) -> String {
     format!("{text}: certifying {them} would take about {cost} more, by a guess")
 }
 
-/// So many digits as a guess has.
+/// An estimate has two digits.
 fn two_digits(number: f64) -> f64 {
     if number <= 0.0 {
         return 0.0;
@@ -225,7 +227,7 @@ pub fn rate(calls_per_second: f64) -> String {
     }
 }
 
-/// Text that is not ours, on a terminal: one line, nothing that does something to it, not too long.
+/// Text of others, for a terminal: one line, without control characters, cut.
 pub fn printable(text: &str) -> String {
     let mut shown = visible_line(text.chars().take(PRINTABLE_CHARS_MAX));
     if text.chars().nth(PRINTABLE_CHARS_MAX).is_some() {
@@ -234,7 +236,7 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// A sentence of ours with names in it that are not.
+/// A sentence of ours that contains names of others.
 pub fn printable_note(text: &str) -> String {
     visible_line(text.chars())
 }
@@ -246,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_are_told_by_what_they_count_as() {
+    fn failures_are_grouped_by_what_they_count_as() {
         let of = |list: &[(&'static str, u64)]| {
             failures_by_name(&list.iter().copied().collect(), "the lowest score")
         };

@@ -1,4 +1,4 @@
-//! The command `completions`: what shells and `man` want to know.
+//! The command `completions`: completions for shells, and the man page.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use clap_complete::Shell as Target;
 
 use crate::{CommandError, own_text};
 
-/// What the command takes.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct CompletionsArguments {
     /// For which shell; `man` prints the man page.
@@ -15,7 +15,7 @@ pub struct CompletionsArguments {
     pub shell: Shell,
 }
 
-/// Whom completions are for.
+/// The target of completions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Shell {
     /// Bash.

@@ -1,4 +1,4 @@
-//! What the exit code says; scripts rely on these numbers.
+//! Exit codes; scripts rely on these numbers.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// All is done, or the reader of the output has seen enough.
+    /// Done, or the reader of the output has closed the pipe.
     Success = 0,
     /// goodarm broke its own rules: please report it.
     Bug = 1,
@@ -17,9 +17,9 @@ pub enum Exit {
     VerifierDown = 3,
     /// An audit found something wrong.
     AuditFailed = 4,
-    /// Labels do not show what was asked for.
+    /// Labels do not prove the wanted share.
     NotShown = 5,
-    /// Stopped by Ctrl-C; what was done until then has been kept.
+    /// Stopped by Ctrl-C; finished work is kept.
     Interrupted = 130,
 }
 

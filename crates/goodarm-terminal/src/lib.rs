@@ -1,15 +1,13 @@
-//! The only way to the terminal. Answers, replies, names and file names are written by others, who must
-//! not be able to do anything to it: whatever could is shown as an escape.
+//! All output to the terminal. Answers, replies, names and file names are written by others; control characters
+//! in them are shown as escapes. Unlike `print!`, nothing here panics if the output is closed.
 //!
-//! Nothing here panics when no one listens, unlike `print!`.
+//! Also exit codes, errors, progress and completions, which all programs of goodarm share.
 
-//! Beside it: what else all binaries of goodarm share.
-
-#![expect(clippy::disallowed_methods, reason = "nobody else may")]
+#![expect(clippy::disallowed_methods, reason = "the only crate that may print")]
 
 pub mod completions;
+mod error;
 mod exit;
-mod failure;
 mod progress;
 
 use std::borrow::Cow;
@@ -18,51 +16,51 @@ use std::io::{self, Write};
 use clap::Parser;
 use goodarm_files::visible;
 
+pub use error::{CommandError, finish};
 pub use exit::Exit;
-pub use failure::{CommandError, finish};
 pub use progress::ProgressDisplay;
 
-/// What was typed, or how the process ends: help was asked for, or it cannot be understood.
+/// The parsed command line. Prints help, if asked for, and exits; a wrong command line is an error.
 pub fn typed<Arguments: Parser>() -> Result<Arguments, Exit> {
     Arguments::try_parse().map_err(|error| {
         if !error.use_stderr() {
             error.exit();
         }
-        // It repeats what was typed, such as the name of a file that a shell filled in.
+        // It contains arguments, such as file names that a shell filled in.
         say(error.render().to_string().trim_end());
         Exit::WrongInput
     })
 }
 
-/// To standard output. What this process writes there, a person or a program may read.
+/// Prints text to standard output.
 pub fn print(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(visible(text).as_bytes());
-    // What asks for something ends without a line.
+    // A prompt ends without a line break.
     let _ = out.flush();
 }
 
-/// A line to standard output.
+/// Prints a line to standard output.
 pub fn print_line(line: &str) {
     print(&format!("{line}\n"));
 }
 
-/// A line to standard error.
+/// Prints a line to standard error.
 pub fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(line));
 }
 
-/// Standard output for text of which no word is anyone else's.
+/// Standard output, for text that contains no text of others.
 pub fn own_text() -> impl Write {
     io::stdout().lock()
 }
 
-/// Whether people see standard error.
+/// Whether standard error is a terminal.
 pub fn is_seen() -> bool {
     io::IsTerminal::is_terminal(&io::stderr())
 }
 
-/// What a bar may show.
+/// Text for a progress bar.
 pub fn message(text: &str) -> Cow<'_, str> {
     visible(text)
 }

@@ -1,4 +1,4 @@
-//! How far a long command has come: a bar on a terminal, plain lines elsewhere, or nothing.
+//! The progress of a long command: a bar on a terminal, plain lines elsewhere, or nothing.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,7 +18,7 @@ pub struct ProgressDisplay {
 }
 
 impl ProgressDisplay {
-    /// `label` names the work and `total` is how much of it there is.
+    /// `label` names the work, `total` is its amount.
     pub fn new(label: &str, total: usize, quiet: bool) -> Self {
         let bar = (!quiet && is_seen()).then(|| {
             let bar = ProgressBar::new(total as u64);
@@ -30,7 +30,7 @@ impl ProgressDisplay {
         Self { label: label.to_owned(), total, bar, announced: AtomicUsize::new(0), quiet }
     }
 
-    /// `done` of the total are done; may be called from any thread, in any order.
+    /// Sets the amount that is done. May be called from any thread, in any order.
     pub fn set(&self, done: usize) {
         if let Some(bar) = &self.bar {
             bar.set_position(done as u64);

@@ -59,7 +59,7 @@ impl<'a> Track<'a> {
     pub(super) fn end(&self, plot: Rect) -> Option<Spot> {
         let inside = |at: &&Spot| at.x <= plot.right + 0.5;
         let last = self.spots.iter().filter(inside).max_by(|a, b| a.x.total_cmp(&b.x));
-        // If there is none, the line starts right of the plot; its first point gives the height.
+        // Without one, the line starts right of the plot; its first point gives the height.
         let at = last.or(self.spots.first())?;
         let x = at.x.clamp(plot.left, plot.right);
         Some(spot(x, at.y.clamp(plot.top, plot.bottom)))

@@ -1,4 +1,4 @@
-//! What the labelling page asks for: the next card, to keep what was said, to take it back.
+//! The requests of the labelling page: the next card, to keep a reply, to take it back.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,10 +17,10 @@ pub(super) fn page() -> SitePage {
     SitePage::new(&PageTemplate::LABEL, OWN_STYLE, plain_script(&SCRIPTS))
 }
 
-/// A queue, and whoever wants a card of it.
+/// Answers the requests from a queue of cards.
 pub(super) struct LabelSite {
     about: LabelPageInfo,
-    /// None when the page is closed.
+    /// `None` when the page is closed.
     queue: Mutex<Option<Box<dyn CardQueue + Send>>>,
 }
 
@@ -33,58 +33,58 @@ impl LabelSite {
         self.queue.lock().ok()?.take()
     }
 
-    /// Does what is asked for; nothing if the body is not what our page sends.
-    fn turn(&self, route: LabelRoute, body: &[u8]) -> Option<String> {
+    /// Handles a request; `None` if the body is not one that our page sends.
+    fn handle(&self, route: LabelRoute, body: &[u8]) -> Option<String> {
         let LabelRequest { by, key, said } = serde_json::from_slice(body).ok()?;
-        // A queue that broke in the middle of something is not asked again.
+        // A queue that panicked is not used again.
         let mut queue = self.queue.lock().ok();
         let queue = queue.as_mut().and_then(|queue| queue.as_mut());
         let Some(queue) = queue else { return Some(self.failed("the page has been closed")) };
-        let mut answer = LabelReply::new(&self.about);
+        let mut reply = LabelReply::new(&self.about);
         let done = match (route, by.as_deref(), key, said) {
             (LabelRoute::State, ..) => Ok(()),
             (LabelRoute::Say, Some(by), Some(key), Some(said)) => {
-                answer.say(&mut **queue, by, &key, said)
+                reply.submit(&mut **queue, by, &key, said)
             }
-            (LabelRoute::Undo, Some(by), ..) => answer.undo(&mut **queue, by),
+            (LabelRoute::Undo, Some(by), ..) => reply.undo(&mut **queue, by),
             _ => return None,
         };
         let looked = match done {
-            Ok(()) => answer.look(&mut **queue, by.as_deref()),
+            Ok(()) => reply.look(&mut **queue, by.as_deref()),
             Err(error @ (CardQueueError::File(_) | CardQueueError::Folder(_))) => Err(error),
             Err(refusal) => {
-                answer.refused = Some(refusal.to_string());
-                answer.look(&mut **queue, by.as_deref())
+                reply.refused = Some(refusal.to_string());
+                reply.look(&mut **queue, by.as_deref())
             }
         };
         Some(match looked {
-            Ok(()) => serde_json::to_string(&answer).expect("plain data with text keys"),
+            Ok(()) => serde_json::to_string(&reply).expect("plain data with text keys"),
             Err(error) => self.failed(&error.to_string()),
         })
     }
 
-    /// Says that nothing was kept, and why.
+    /// Nothing was kept, for this reason.
     fn failed(&self, why: &str) -> String {
         serde_json::json!({"failed": why, "command": self.about.command}).to_string()
     }
 }
 
-/// What may be asked for.
+/// A request of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LabelRoute {
-    /// The next card, and how far it is.
+    /// The next card, and the progress.
     State,
-    /// Keep what was said.
+    /// Keep a reply.
     Say,
-    /// Take back what was said last.
+    /// Take back the last reply.
     Undo,
 }
 
 impl Site for LabelSite {
     type Route = LabelRoute;
 
-    fn route(asked: &SiteRequest<'_>) -> Option<LabelRoute> {
-        match (asked.may_change, asked.path, asked.query) {
+    fn route(request: &SiteRequest<'_>) -> Option<LabelRoute> {
+        match (request.may_change, request.path, request.query) {
             (true, "state", None) => Some(LabelRoute::State),
             (true, "say", None) => Some(LabelRoute::Say),
             (true, "undo", None) => Some(LabelRoute::Undo),
@@ -100,22 +100,22 @@ impl Site for LabelSite {
     }
 
     async fn answer(self: Arc<Self>, route: LabelRoute, body: Bytes) -> Option<String> {
-        // The disk is waited for elsewhere.
-        tokio::task::spawn_blocking(move || self.turn(route, &body)).await.ok()?
+        // Another thread waits for the disk.
+        tokio::task::spawn_blocking(move || self.handle(route, &body)).await.ok()?
     }
 }
 
-/// What the page sends.
+/// The body of a request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LabelRequest {
-    /// None before a person has said who they are.
+    /// `None` before the person has given a name.
     by: Option<String>,
     key: Option<String>,
     said: Option<CardReply>,
 }
 
-/// What the page is told.
+/// The response.
 #[derive(Serialize)]
 struct LabelReply<'a> {
     folder: &'a str,
@@ -123,13 +123,13 @@ struct LabelReply<'a> {
     command: &'a str,
     standing: QueueProgress,
     card: Option<CardView>,
-    /// The card that was labelled just now.
+    /// The card that this request has labelled.
     last: Option<LastLabel>,
-    /// Why what was asked for was not done, though all is well.
+    /// Why the request was refused; the queue is intact.
     refused: Option<String>,
 }
 
-/// A card without its evidence: that would lead.
+/// A card without its evidence, which would bias the person.
 #[derive(Serialize)]
 struct CardView {
     key: String,
@@ -143,7 +143,7 @@ struct CardView {
 struct FieldView {
     name: String,
     text: String,
-    /// So many bytes of the text are not sent.
+    /// The number of bytes that are not sent.
     left_out: usize,
 }
 
@@ -167,7 +167,7 @@ impl<'a> LabelReply<'a> {
         }
     }
 
-    fn say(
+    fn submit(
         &mut self,
         queue: &mut dyn CardQueue,
         by: &str,
@@ -232,7 +232,7 @@ const SCRIPTS: [&str; 3] = [
     include_str!("../../web/label/start.js"),
 ];
 
-/// An answer, written as JSON, and the key.
+/// An answer as JSON, and the key.
 const SAY_BYTES_MAX: usize = 4 << 20;
 const BODY_BYTES_MAX: usize = 16 << 10;
 const ANSWER_BYTES_MAX: usize = 1 << 20;

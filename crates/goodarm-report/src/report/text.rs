@@ -1,4 +1,4 @@
-//! The report on a terminal.
+//! The report as text, for a terminal.
 
 use std::fmt::Write;
 
@@ -37,7 +37,7 @@ pub(crate) fn text(data: &ReportData) -> String {
     text
 }
 
-/// What people's labels prove, and what that rests on.
+/// The claim from people's labels, and its conditions.
 fn claim(claim: &ClaimView) -> String {
     let mut text = format!("{}\n", claimed(claim));
     for reason in &claim.rests_on {
@@ -87,7 +87,7 @@ fn headline(overview: &Overview) -> String {
         );
     }
     let ending = words::ending(overview).map_or_else(
-        || "The run has not ended: it goes on, or was stopped without saving.".to_owned(),
+        || "The run has not ended: it is still running, or was stopped without saving.".to_owned(),
         |ending| format!("The end: {}.", sentence(ending)),
     );
     let _ = writeln!(text, "{ending}");
@@ -105,7 +105,7 @@ fn pace(overview: &Overview) -> String {
     text
 }
 
-/// How much had been spent when a tenth, a quarter, … of the certificates were there.
+/// The spending at a tenth, a quarter, … of the certificates.
 fn coverage(overview: &Overview) -> String {
     let coverage = overview.coverage.as_deref().unwrap_or_default();
     let count = coverage.len();
@@ -235,15 +235,13 @@ fn money(overview: &Overview) -> String {
     line("budget", money.budget, "");
     line("spent", money.spent, "");
     let out = match overview.in_flight {
-        0 if money.reserved > Cost::ZERO => {
-            ", for calls that were not made, and would be if the run went on".to_owned()
-        }
+        0 if money.reserved > Cost::ZERO => ", for calls that a resumed run would make".to_owned(),
         0 => ": no call is in flight".to_owned(),
         count => format!(", for {} in flight", counted(count, "call")),
     };
     line("reserved", money.reserved, &out);
     line("left", money.left, "");
-    line("stranded", money.spent_on_failures, ", paid for calls that brought no score");
+    line("stranded", money.spent_on_failures, ", paid for calls without a score");
     if money.overruns > 0 {
         line(
             "overrun",
@@ -296,7 +294,7 @@ fn answers(data: &ReportData) -> String {
     text
 }
 
-/// Columns as wide as they need to be: the first aligned left, the others right.
+/// Columns as wide as their texts: the first aligned left, the others right.
 fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -325,12 +323,12 @@ fn decimal(number: Option<f64>) -> String {
     number.map_or_else(|| "–".into(), |number| format!("{number:.3}"))
 }
 
-/// A sentence that is not ours: each of its words is made printable, and none is endless.
+/// A sentence of others: each word is made printable and cut.
 fn sentence(text: &str) -> String {
     text.split_whitespace().map(printable).collect::<Vec<_>>().join(" ")
 }
 
 const BAR_CHARS: usize = 30;
 
-/// Fewer than this are in flight where this process answers by itself.
+/// Fewer calls are in flight if this process answers all calls itself.
 const IN_FLIGHT_MIN: f64 = 0.1;

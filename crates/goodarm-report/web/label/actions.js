@@ -1,4 +1,4 @@
-// What may be said: two buttons and a skip, a number, or a text. Each has its keys.
+// The reply to a card: two buttons and a skip, a number, or a text. Each has its keys.
 
 const SAY_KEYS = { ArrowRight: "right", r: "right", ArrowLeft: "wrong", w: "wrong", s: "skip" };
 

@@ -64,12 +64,12 @@ function reachable(text) {
   }
 }
 
-/// What was said about the card before, and what the verifiers say about it: only now, so that it does not lead.
+/// The reply to the last card, and its evidence, which is shown only now so that it does not bias the person.
 function showLast(last) {
   const element = byId("last");
   element.hidden = false;
   element.classList.toggle("waiting", !last);
-  if (!last) return replace(element, h("p", { class: "hint" }, "What the verifiers say about a card comes here when you have labelled it, so that it does not lead you."));
+  if (!last) return replace(element, h("p", { class: "hint" }, "The verifiers' scores of a card appear here after you have labelled it, so that they do not influence you."));
   const undo = h("button", { type: "button", class: "act", id: "undo" }, "Undo ", h("kbd", null, "U"));
   undo.addEventListener("click", takeBack);
   replace(element,

@@ -1,5 +1,5 @@
-// Asks goodarm for cards and tells it what the person says. Nothing counts as said before goodarm has it on
-// the disk: until then the card stays where it is.
+// Gets cards from goodarm and sends it the person's replies. A card stays on the page until goodarm has written
+// the reply to disk.
 
 const POLL_MILLIS = 4000;
 const desk = { by: null, card: null, about: null, isBusy: false, canUndo: true };
@@ -7,7 +7,7 @@ const desk = { by: null, card: null, about: null, isBusy: false, canUndo: true }
 const kept = (name) => { try { return sessionStorage.getItem(name); } catch { return null; } };
 const keep = (name, text) => { try { sessionStorage.setItem(name, text); } catch { /* a browser that keeps nothing */ } };
 
-/// What goodarm answers, or null.
+/// The response of goodarm, or null.
 async function ask(path, body) {
   try {
     const response = await fetch(path, { method: "POST", body: JSON.stringify(body), cache: "no-store", credentials: "omit", redirect: "error", signal: AbortSignal.timeout(14000) });
@@ -17,7 +17,7 @@ async function ask(path, body) {
   }
 }
 
-/// Asks for something that shows a card; one question at a time.
+/// A request whose response shows a card; one request at a time.
 async function turn(path, body, again) {
   if (desk.isBusy) return null;
   desk.isBusy = true;
@@ -27,7 +27,7 @@ async function turn(path, body, again) {
   byId("card").removeAttribute("aria-busy");
   if (!state) {
     const command = desk.about ? ` with ${desk.about.command}` : "";
-    loud(`goodarm does not answer, so this was not kept. All that was kept before is on the disk.\nIf it has been ended, start it again${command}, and open the new address.`, again);
+    loud(`goodarm does not answer, so this was not kept. All earlier labels are on disk.\nIf it has ended, start it again${command}, and open the new address.`, again);
     return null;
   }
   if (state.failed) {
@@ -53,11 +53,11 @@ async function takeBack() {
   const isBehindLabel = byId("undo") !== null;
   const state = await turn("undo", {}, takeBack);
   if (state) tell("Taken back.");
-  // A run takes what people say at once: then there is nothing to offer.
+  // A run uses replies at once: then nothing can be taken back.
   else if (isBehindLabel && desk.about?.refused) desk.canUndo = false;
 }
 
-/// Says aloud what happened, and the next card.
+/// Announces what happened, and the next card.
 function tell(words) {
   const { card } = desk;
   const next = card ? `Next: ${preview(asked(card.fields.map((field) => [field.name, field]))[0]?.text ?? card.id, 120)}` : "No card waits for you.";
@@ -76,7 +76,7 @@ function show(state) {
   showLast(state.last);
   const isSame = state.card && desk.card?.key === state.card.key;
   desk.card = state.card;
-  // What is being read or typed stays.
+  // The same card: what the person reads or types stays.
   if (isSame) return;
   if (state.card) {
     showCard(state.card);
@@ -116,7 +116,7 @@ function loud(words, again) {
 
 const quietly = (words) => replace(byId("alert"), h("div", null, untrusted(words, "p", { class: "words" })));
 
-/// Others may have labelled meanwhile, and a run may ask for more.
+/// Others may have labelled cards meanwhile, and a run may add cards.
 async function poll() {
   if (!document.hidden && !desk.isBusy && desk.by !== null && !byId("dialog").open) {
     const state = await ask("state", { by: desk.by });
@@ -146,7 +146,7 @@ function showDone() {
   const { standing, command } = desk.about ?? {};
   if (!standing) return;
   openDialog("What was kept", untrusted(sentence(standing.statement), "p"), standing.outlook ? untrusted(sentence(standing.outlook), "p") : null,
-    h("p", null, "All labels are on the disk. You may close this page; Ctrl-C in the terminal ends goodarm and brings the report up to date. To go on later: ", untrusted(command, "code")));
+    h("p", null, "All labels are on the disk. You may close this page; Ctrl-C in the terminal ends goodarm and updates the report. To continue later: ", untrusted(command, "code")));
 }
 
 function askName() {

@@ -56,11 +56,11 @@ function dialogHead(table, place) {
 
 function verdict(status, rank) {
   if (status === "certified") return `Certificate ${count(rank)} of this run: the evidence of every verifier is enough.`;
-  if (status === "rejected") return "The evidence speaks against this answer, or an exact check failed. There is no guarantee on this side.";
+  if (status === "rejected") return "The evidence is against this answer, or an exact check failed. There is no guarantee on this side.";
   return "Not enough evidence for a certificate, and not enough against the answer.";
 }
 
-/// How the answer stands with δ, where shares of it are lent.
+/// The answer's share of δ, if shares are lent.
 function loanWords(loan) {
   if (!loan) return null;
   const { share, looks, counted } = loan;
@@ -78,7 +78,7 @@ function fieldList(detail, file) {
   return list;
 }
 
-/// A text, and if it was cut, where the whole of it is.
+/// A text; if it was cut, with the file that has all of it.
 function longText(text, total, file) {
   const element = untrusted(text, "div", { class: "text", dir: "auto" });
   if (text.length > 1200) element.tabIndex = 0; // so that the keyboard can scroll it
@@ -91,7 +91,7 @@ function evidenceCard(pair, verifier, overview) {
   const { unit } = overview.money;
   const head = [untrusted(verifier.name, "h4")];
   if (calls === 0) return h("div", { class: "card" }, head, h("p", null, "not asked"));
-  if (verifier.exact) return h("div", { class: "card" }, head, h("p", null, `exact: one call tells all · ${paid(spent, verifier, unit)}`), outcome(met));
+  if (verifier.exact) return h("div", { class: "card" }, head, h("p", null, `exact: one call is enough · ${paid(spent, verifier, unit)}`), outcome(met));
   const meanHolder = h("div", { class: "trail" });
   const shareHolder = h("div", { class: "trail" });
   const words = evidence !== null && needed !== null ? `evidence ${digits(evidence, 3)} of ${digits(needed, 3)} needed (ln E): ${met ? "enough" : "not enough"}` : needed === null && !met ? "no share yet: calls so far were looks" : met ? "evidence: enough" : "evidence: not enough";
@@ -103,9 +103,9 @@ function evidenceCard(pair, verifier, overview) {
     h("p", null, words), shares && needed !== null ? shareHolder : null);
 }
 
-/// Calls, a hundred at a time. Where `about` says which answer a call is about, each call comes with that.
+/// Calls, a hundred at a time. `about` names the answer of a call, if the list is about a question.
 function callList(calls, overview, total, about = null) {
-  if (total === 0) return [h("p", { class: "why" }, about ? "Nobody was asked about this question." : "No verifier was asked about this answer.")];
+  if (total === 0) return [h("p", { class: "why" }, about ? "No service was asked about this question." : "No verifier was asked about this answer.")];
   const titles = ["#", overview.questions ? "Called" : "Verifier", overview.questions ? "Score or answer" : "Score", "Cost", "Latency", "At", "Reply"];
   const rows = h("tbody");
   const more = h("button", { type: "button", class: "more" }, "");
@@ -125,12 +125,12 @@ function callList(calls, overview, total, about = null) {
 
 function callRow(call, number, overview, about = null) {
   const [verifier, given, cost, millis, seconds, failure = "", reply = "", reason = "", total = 0] = call;
-  const caller = callersOf(overview)[verifier];
+  const service = servicesOf(overview)[verifier];
   const one = (score) => (score === null ? "–" : digits(score, 4));
   const result = failure ? h("span", { class: "fail" }, failure) : typeof given === "string" ? untrusted(preview(given, 60), "bdi", { class: "final" }) : Array.isArray(given) ? given.map(one).join(" · ") : digits(given, 4);
   const said = [];
   if (reason) said.push(untrusted(reason, "div", { class: "text fail" }));
   if (reply || total) said.push(longText(reply, total, "calls.jsonl"));
-  return h("tr", null, h("td", null, count(number)), h("td", null, untrusted(preview(callerOf(caller), 60)), about), h("td", null, result),
-    h("td", null, paid(cost, caller, overview.money.unit)), h("td", null, duration(millis / 1000)), h("td", { class: "when" }, duration(seconds)), h("td", { class: "said" }, said));
+  return h("tr", null, h("td", null, count(number)), h("td", null, untrusted(preview(serviceName(service), 60)), about), h("td", null, result),
+    h("td", null, paid(cost, service, overview.money.unit)), h("td", null, duration(millis / 1000)), h("td", { class: "when" }, duration(seconds)), h("td", { class: "said" }, said));
 }

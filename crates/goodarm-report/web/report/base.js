@@ -102,7 +102,7 @@ function money(amount, unit) {
 
 /// What a verifier took: a check that goodarm makes itself is free.
 /// Who makes the calls that are counted here: of a criterion its verifier.
-const callerOf = (verifier) => verifier.criterion_of ?? verifier.name;
+const serviceName = (verifier) => verifier.criterion_of ?? verifier.name;
 
 function paid(amount, verifier, unit) {
   return Number(verifier.ceiling) <= 1e-9 ? "free" : money(amount, unit);

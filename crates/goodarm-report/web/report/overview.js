@@ -1,7 +1,7 @@
 // Everything above and below the table of answers.
 
 function showOverview(overview) {
-  if (overview.questions) speakOfQuestions(QUESTION_TEXTS);
+  if (overview.questions) useQuestionTexts(QUESTION_TEXTS);
   replace(byId("run"), ...runLine(overview));
   replace(byId("claim"), ...claim(overview));
   byId("claim").hidden = !overview.claim;
@@ -27,7 +27,7 @@ function runLine(overview) {
   return [started, untrusted(overview.folder), ` · ${plural(overview.calls, "call")}${rate}${inFlight}`];
 }
 
-/// What people's labels prove, and what that rests on.
+/// The claim from people's labels, and its conditions.
 function claim({ claim }) {
   if (!claim) return [];
   const [first] = claim.statement;
@@ -53,12 +53,12 @@ const FIELD_BYTES_MAX = 20000; // of an ordinary page
 function notes(overview) {
   const list = [...overview.notes];
   if (overview.implied) list.push(overview.implied.words);
-  if (overview.ending === null) list.unshift("This run has not ended: it is still going on, or was stopped without saving. The figures are those of its journal so far.");
+  if (overview.ending === null) list.unshift("This run has not ended: it is still running, or was stopped without saving. The figures are those of its journal so far.");
   const { noun, done } = wordsOf(overview);
   const files = overview.questions ? "answers.jsonl" : "certified.jsonl, undecided.jsonl and rejected.jsonl";
   if (overview.shown < wholeOf(overview)) list.push(`The page shows ${count(overview.shown)} of ${count(wholeOf(overview))} ${noun}s, the ${done} ones first; all of them are in ${files}.`);
   if (overview.limits.field_bytes < FIELD_BYTES_MAX) list.push(`There are so many ${noun}s that each text is cut to ${count(overview.limits.field_bytes)} bytes here, and the search sees no more of it; the whole texts are in ${overview.questions ? "answers.jsonl, " : ""}certified.jsonl, undecided.jsonl and rejected.jsonl.`);
-  if (overview.guarantee === "paper") list.push("The certificates are those of the paper: valid, and far more expensive than need be.");
+  if (overview.guarantee === "paper") list.push("The certificates are those of the paper: valid, but far more expensive than necessary.");
   return list;
 }
 
@@ -67,8 +67,7 @@ function tile(title, big, small, text, meter) {
     h("p", null, text), meter ? h("div", { class: "meter" }, meter) : null);
 }
 
-/// What became of the answers that are not certified, what the best of them would take, how many came late,
-/// and where δ is.
+/// The answers that are not certified, the cost of certifying the best of them, the added ones, and the shares of δ.
 function standings(overview) {
   const { undecided, rejected, added, shares, remaining, money: { unit } } = overview;
   const good = remaining && remaining.answers > 0 ? ` (${count(remaining.answers)} look${remaining.answers === 1 ? "s" : ""} good: about ${moneyWords(about(remaining.cost), unit)} more, by a guess)` : "";
@@ -121,14 +120,14 @@ function key({ parts, noun }) {
 function spending(overview) {
   const { unit } = overview.money;
   const { parts: names, noun } = wordsOf(overview);
-  const callers = callersOf(overview);
-  const whole = Math.max(...callers.map((verifier) => Number(verifier.spent)));
+  const services = servicesOf(overview);
+  const whole = Math.max(...services.map((verifier) => Number(verifier.spent)));
   const all = Number(overview.money.spent);
   // The calls of a verifier with criteria are paid once.
-  const rows = callers.filter((verifier) => !verifier.paid_with).map((verifier) => {
+  const rows = services.filter((verifier) => !verifier.paid_with).map((verifier) => {
     const parts = (verifier.spent_by_question ?? verifier.spent_by_status).map(Number);
     const spent = Number(verifier.spent);
-    return h("div", { class: "row-bar" }, untrusted(callerOf(verifier), "div", { class: "name" }),
+    return h("div", { class: "row-bar" }, untrusted(serviceName(verifier), "div", { class: "name" }),
       h("div", { class: "bar" }, stackedBar(names.map((_, index) => [PART_CLASSES[index], parts[index]]), whole, names.map((name, index) => `${money(parts[index], unit)} on ${name} ${noun}s`).join(", "))),
       h("div", { class: "sum" }, paid(spent, verifier, unit), all > 0 && paid(0, verifier, unit) !== "free" ? h("small", null, ` ${percent(Math.round((1000 * spent) / all) / 1000)}`) : null),
       h("div", { class: "parts" }, names.map((name, index) => (parts[index] >= 1e-7 && paid(0, verifier, unit) !== "free" ? h("span", null, `${money(parts[index], unit)} on ${name}`) : null))));
@@ -146,7 +145,7 @@ function scale(mean, threshold) {
 const VERIFIER_TITLES = ["Verifier", "Calls", "Failed", "Mean score", "Threshold"];
 
 /// Who it is, and how its calls went.
-function callerCells({ name, failures, calls }, kind) {
+function serviceCells({ name, failures, calls }, kind) {
   const failed = Object.values(failures).reduce((sum, number) => sum + number, 0);
   const kinds = Object.entries(failures).map(([failure, number]) => `${count(number)} ${failure}`).join(", ");
   return [
@@ -159,7 +158,7 @@ function callerCells({ name, failures, calls }, kind) {
 function verifierCells(verifier) {
   const kind = verifier.exact ? `${verifier.kind}, exact` : verifier.votes ? `${verifier.kind}, votes on questions` : verifier.kind;
   return [
-    ...callerCells(verifier, kind),
+    ...serviceCells(verifier, kind),
     h("td", null, verifier.mean_score === null ? "–" : verifier.mean_score.toFixed(3), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold),
       verifier.votes && verifier.mean_score !== null ? h("small", null, "votes for a tried answer") : null),
     h("td", null, digits(verifier.threshold, 3), (verifier.claims ?? []).map((claim) => h("small", null, claim))),
@@ -189,7 +188,7 @@ function verifierTable(overview) {
 const GENERATOR_TITLES = ["Generator", "Calls", "Failed", "New answers", "Certified"];
 
 function generatorCells(generator) {
-  return [...callerCells(generator, generator.kind), h("td", null, count(generator.new)), h("td", null, count(generator.certified))];
+  return [...serviceCells(generator, generator.kind), h("td", null, count(generator.new)), h("td", null, count(generator.certified))];
 }
 
 /// Who makes answers; null if nobody does.
@@ -228,7 +227,7 @@ function moneyTable(overview) {
       line("Spent", account.spent, `on ${plural(overview.calls, "call")}`),
       line("Reserved", account.reserved, out),
       line("Left", account.left, "neither spent nor reserved"),
-      line("Stranded", account.spent_on_failures, stranded > 0 ? `the part of the spend that brought no score: lost and failed calls${ceiling}` : "every paid call brought a score"),
+      line("Stranded", account.spent_on_failures, stranded > 0 ? `the part of the spend that gave no score: lost and failed calls${ceiling}` : "every paid call brought a score"),
       line("Overruns", account.overrun, account.overruns > 0 ? `${plural(account.overruns, "bill")} above the ceiling that was reserved` : "no bill was above the ceiling that was reserved")),
   ];
 }
@@ -245,7 +244,7 @@ function promise(overview) {
       item("Fresh calls.", "Each call is a new run of its verifier. A cache, a fixed seed or duplicates raced against each other would break this, and δ with it."),
       item("Looking is free.", "The evidence may be looked at after every call, and the run stopped or resumed at any time: δ still holds. That is why no error bars stand beside the means here: intervals for a fixed number of calls would not."),
       item("Failures count against an answer.", "A call that timed out, broke off or could not be read counts as the lowest score. Only calls that never reached the verifier are made again. A score below the lowest that a verifier declares ends what that verifier can say about the answer."),
-      item("Undecided is not a verdict.", "The money ran out, or went to answers with better chances. Rejected means that the evidence speaks against the answer, or that an exact check failed; there is no guarantee on that side."),
+      item("Undecided is not a verdict.", "The money ran out, or went to answers with better chances. Rejected means that the evidence is against the answer, or that an exact check failed; there is no guarantee on that side."),
       replayed ? item("Recorded outcomes.", "A replay verifier takes its scores from a recording. Drawn with replacement they tell the mean of the recording; in order, each once, they stand for fresh calls if the recording was made of fresh calls and no run was looked at before.") : null),
   ];
 }

@@ -1,4 +1,4 @@
-// What a page speaks of: answers that stand for themselves, or questions, of which one answer each is certified.
+// The words of a page: about answers, or about questions with at most one certified answer each.
 
 const ANSWER_WORDS = { noun: "answer", title: "Answers", alike: "Checking all answers alike", done: "certified", parts: ["certified", "undecided", "rejected"] };
 const QUESTION_WORDS = { noun: "question", title: "Questions", alike: "Treating all questions alike", done: "answered", parts: ["answered", "open"] };
@@ -8,27 +8,27 @@ const wordsOf = (overview) => (overview.questions ? QUESTION_WORDS : ANSWER_WORD
 /// How many there are to certify.
 const wholeOf = (overview) => overview.questions?.count ?? overview.candidates;
 
-/// What stands behind the number of certificates in a headline.
+/// The words after the number of certificates in a headline.
 function achieved(overview) {
   return overview.questions ? ` of ${plural(overview.questions.count, "question")} answered with a certified answer` : ` of ${count(overview.candidates)} answers certified`;
 }
 
-/// Everyone who is called: verifiers, then generators, in the order of the numbers that calls have.
-const callersOf = (overview) => [...overview.verifiers, ...(overview.questions?.generators ?? [])];
+/// All services: verifiers, then generators, in the order of the numbers in calls.
+const servicesOf = (overview) => [...overview.verifiers, ...(overview.questions?.generators ?? [])];
 
-/// Where the answers to questions come from, and what became of them.
+/// The origins and the statuses of the answers to questions.
 function triedWords({ questions: { given, made }, certified, undecided, rejected }) {
   const came = made === 0 ? `${plural(given, "answer")} given` : given === 0 ? `${plural(made, "answer")} made` : `${plural(given, "answer")} given and ${count(made)} made`;
   return `${came}: ${count(certified)} certified, ${count(undecided)} undecided, ${count(rejected)} rejected`;
 }
 
-/// The texts of a page that has questions; each is there for answers, too.
+/// The texts of a page with questions, instead of those about answers.
 const QUESTION_TEXTS = {
   ".skip": "Skip to the table of questions",
   ".top nav a[href='#answers']": "Questions",
   ".top nav a[href='#verifiers']": "Verifiers and generators",
   "#coverage-title": "Answered questions over spend",
-  "#coverage .why": "Each step is one more question with a certified answer. A steep start means that the easy questions went first.",
+  "#coverage .why": "Each step is one more question with a certified answer. A steep start means that the easy questions came first.",
   "#spending .why": "What each verifier and each generator was paid, for questions that are answered and for questions that are still open.",
   "#verifiers-title": "Verifiers and generators",
   "#verifiers .why": "An answer is certified when its mean score reaches the threshold of every verifier; of each question at most one is. A verifier that solves questions scores all answers at once: 1 for the one that it gives, 0 for the others. Noise is how often two calls say different things about the same answer.",
@@ -36,7 +36,7 @@ const QUESTION_TEXTS = {
   "#answers .why": "Below each question is its certified answer. Open a row to see every answer that was tried, and every call.",
 };
 
-function speakOfQuestions(texts) {
+function useQuestionTexts(texts) {
   for (const [place, text] of Object.entries(texts)) {
     const element = document.querySelector(place);
     if (element && element.textContent !== text) element.textContent = text;

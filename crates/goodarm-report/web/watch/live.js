@@ -1,5 +1,5 @@
-// The sections of a run that still goes on. Each is drawn again only when what it shows has changed, so
-// that a text that is being read or copied stays where it is.
+// The sections of a run in progress. Each is redrawn only when its data have changed, so that a reader can
+// select and copy text.
 
 const drawnFrom = new Map();
 
@@ -11,13 +11,13 @@ function redraw(id, data, make) {
 }
 
 const PHASES = {
-  running: "Running", paused: "Paused: calls in flight come back, no new ones are made", stopping: "Stopping: waiting for the calls that are out",
+  running: "Running", paused: "Paused: calls in flight are settled, no new ones are made", stopping: "Stopping: waiting for the calls in flight",
   writing: "Done: the report is being written", ended: "The run has ended", lost: "No answer from goodarm",
 };
 
 function showLive(state) {
   const { money: account, verifiers } = state;
-  if (state.questions) speakOfQuestions(LIVE_QUESTION_TEXTS);
+  if (state.questions) useQuestionTexts(LIVE_QUESTION_TEXTS);
   document.title = `${shortWords(state)}, ${state.phase}`;
   showPhase(state.phase);
   redraw("headline", [state.certified, wholeOf(state)], (element) =>
@@ -37,10 +37,10 @@ function showLive(state) {
     replace(element, `goodarm ${state.goodarm} · `, untrusted(state.folder), " · this page talks to goodarm on this machine, and to nothing else"));
 }
 
-/// How far the run has come, for a title.
+/// The progress, for a title.
 const shortWords = (state) => `${count(state.certified)} of ${count(wholeOf(state))} ${state.questions ? "questions" : "certified"}`;
 
-/// The texts of the page where there are questions.
+/// The texts of the page if there are questions.
 const LIVE_QUESTION_TEXTS = {
   ".top nav a[href='#verifiers']": QUESTION_TEXTS[".top nav a[href='#verifiers']"],
   "#coverage-title": QUESTION_TEXTS["#coverage-title"],
@@ -61,9 +61,9 @@ function showPhase(phase) {
   redraw("pause", phase, () => { button.textContent = phase === "paused" ? "Resume" : "Pause"; });
 }
 
-/// What there is to say when the run has ended.
+/// The last message about a run.
 function lastWord(state) {
-  const sentence = `The run has ended, ${state.questions ? `${count(state.certified)}${achieved(state)}` : `${state.certified} of ${state.candidates} certified`}: ${state.ending === null ? "broken off" : state.ending.sentence}.`;
+  const sentence = `The run has ended, ${state.questions ? `${count(state.certified)}${achieved(state)}` : `${state.certified} of ${state.candidates} certified`}: ${state.ending === null ? "stopped by an error" : state.ending.sentence}.`;
   return [sentence, ...state.told.trim().split("\n").filter(Boolean), `Everything is in ${state.folder}`].join("\n");
 }
 
@@ -103,7 +103,7 @@ function timeLeft({ seconds_left, phase }) {
 
 const CONDITIONS = { open: "working", "partly-open": "partly working", "backing-off": "backing off", down: "down", "given-up": "given up" };
 
-/// A verifier that is well does nothing while the run is paused or over.
+/// A working verifier is idle while the run is paused or over.
 function healthCell(health, phase) {
   const isWell = health.condition === "open";
   const isHeld = isWell && phase !== "running";

@@ -1,11 +1,11 @@
-// Asks how the run is doing, about once a second and only while someone looks. What does not answer is
-// asked again; the run does not notice.
+// Polls the state of the run, about once a second, and only while the page is visible. A failed request is
+// sent again.
 
 const POLL_MILLIS = 1000;
 const LOST_POLL_MILLIS = 5000;
-const PATIENCE = 3; // questions without an answer
+const PATIENCE = 3; // failed requests
 
-/// What goodarm answers, or null.
+/// The response of goodarm, or null.
 async function ask(path, method = "GET") {
   try {
     const response = await fetch(path, { method, cache: "no-store", credentials: "omit", redirect: "error", signal: AbortSignal.timeout(8000) });
@@ -50,7 +50,7 @@ function missed() {
   showPhase("lost");
   document.title = state ? `${shortWords(state)}, gone` : "goodarm does not answer";
   const words = state
-    ? `goodarm no longer answers: the run has ended, or its process is gone. Nothing is lost. What there is: goodarm report ${state.folder}\nIf it was stopped, go on with: ${state.resume}`
+    ? `goodarm no longer answers: the run has ended, or its process is gone. Nothing is lost. To see the report: goodarm report ${state.folder}\nIf it was stopped, resume it with: ${state.resume}`
     : "goodarm does not answer at this address.";
   redraw("word", words, (element) => replace(element, untrusted(words, "p")));
 }

@@ -63,8 +63,8 @@ fn site(is_full: bool) -> LabelSite {
     LabelSite::new(Box::new(TwoCards { said: Vec::new(), is_full }), about)
 }
 
-fn turn(site: &LabelSite, route: LabelRoute, body: &Value) -> Value {
-    let answer = site.turn(route, body.to_string().as_bytes()).expect("it is answered");
+fn handle(site: &LabelSite, route: LabelRoute, body: &Value) -> Value {
+    let answer = site.handle(route, body.to_string().as_bytes()).expect("it is answered");
     serde_json::from_str(&answer).expect("JSON")
 }
 
@@ -85,34 +85,34 @@ fn each_path_is_one_thing_or_nothing_and_none_is_a_link() {
 #[test]
 fn evidence_comes_only_behind_the_label_and_an_undo_brings_the_card_back() {
     let site = site(false);
-    let hello = turn(&site, LabelRoute::State, &json!({"by": null}));
+    let hello = handle(&site, LabelRoute::State, &json!({"by": null}));
     assert_eq!((&hello["by"], &hello["card"]), (&json!("me"), &Value::Null));
-    let first = turn(&site, LabelRoute::State, &json!({"by": "me"}));
+    let first = handle(&site, LabelRoute::State, &json!({"by": "me"}));
     assert_eq!(first["card"]["key"], "a");
     assert!(!first.to_string().contains("judge"), "evidence would lead");
     let field = &first["card"]["fields"][0];
     assert_eq!(field["left_out"], FIELD_BYTES_MAX);
     assert_eq!(field["text"].as_str().map(str::len), Some(FIELD_BYTES_MAX));
     let say = json!({"by": "me", "key": "a", "said": "right"});
-    let second = turn(&site, LabelRoute::Say, &say);
+    let second = handle(&site, LabelRoute::Say, &say);
     assert_eq!((&second["card"]["key"], &second["standing"]["done"]), (&json!("b"), &json!(1)));
     assert_eq!(second["last"]["evidence"][0]["text"], "0.9");
-    let doubled = turn(&site, LabelRoute::Say, &say);
+    let doubled = handle(&site, LabelRoute::Say, &say);
     assert!(doubled["refused"].as_str().is_some_and(|it| it.contains("\"a\"")), "{doubled}");
     assert_eq!(doubled["card"]["key"], "b", "the card whose turn it is");
-    assert_eq!(turn(&site, LabelRoute::Undo, &json!({"by": "me"}))["card"]["key"], "a");
-    let none = turn(&site, LabelRoute::Undo, &json!({"by": "me"}));
+    assert_eq!(handle(&site, LabelRoute::Undo, &json!({"by": "me"}))["card"]["key"], "a");
+    let none = handle(&site, LabelRoute::Undo, &json!({"by": "me"}));
     assert!(none["refused"].as_str().is_some_and(|it| it.contains("taken back")), "{none}");
 }
 
 #[test]
 fn what_is_not_on_the_disk_is_said_to_have_failed() {
     let full = site(true);
-    let said = turn(&full, LabelRoute::Say, &json!({"by": "me", "key": "a", "said": "right"}));
+    let said = handle(&full, LabelRoute::Say, &json!({"by": "me", "key": "a", "said": "right"}));
     assert_eq!(said, json!({"failed": "no space left", "command": "goodarm label run"}));
     let site = site(false);
     assert!(site.close().is_some());
-    let closed = turn(&site, LabelRoute::State, &json!({"by": "me"}));
+    let closed = handle(&site, LabelRoute::State, &json!({"by": "me"}));
     assert_eq!(closed["failed"], "the page has been closed");
 }
 
@@ -130,14 +130,14 @@ fn what_our_page_does_not_send_gets_nothing() {
         (LabelRoute::Say, "[".repeat(100_000)),
         (LabelRoute::Undo, json!({}).to_string()),
     ] {
-        assert_eq!(site.turn(route, body.as_bytes()), None, "{route:?}");
+        assert_eq!(site.handle(route, body.as_bytes()), None, "{route:?}");
     }
     let long =
         json!({"by": "me", "key": "a", "said": {"answer": "x".repeat(ANSWER_BYTES_MAX + 1)}});
     assert!(
-        turn(&site, LabelRoute::Say, &long)["refused"]
+        handle(&site, LabelRoute::Say, &long)["refused"]
             .as_str()
             .is_some_and(|it| it.contains("1 MiB"))
     );
-    assert_eq!(turn(&site, LabelRoute::State, &json!({"by": "me"}))["standing"]["done"], 0);
+    assert_eq!(handle(&site, LabelRoute::State, &json!({"by": "me"}))["standing"]["done"], 0);
 }

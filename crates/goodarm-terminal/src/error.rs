@@ -1,4 +1,4 @@
-//! Why a command did not end well.
+//! The error of a command.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::{Exit, say};
 
-/// What is said on standard error, and the exit code.
+/// A message for standard error, and an exit code.
 #[derive(Debug)]
 pub struct CommandError {
     message: String,
@@ -24,12 +24,12 @@ impl CommandError {
         Self::wrong_input(format!("{}: {error}", path.display()))
     }
 
-    /// Something that has an exit code of its own.
+    /// An error with another exit code.
     pub fn with_exit(exit: Exit, message: impl fmt::Display) -> Self {
         Self { message: message.to_string(), exit }
     }
 
-    /// The person pressed Ctrl-C; what was done is kept.
+    /// Stopped by Ctrl-C; finished work is kept.
     pub fn interrupted(message: impl fmt::Display) -> Self {
         Self::with_exit(Exit::Interrupted, message)
     }
@@ -41,13 +41,13 @@ impl fmt::Display for CommandError {
     }
 }
 
-/// Says what went wrong in a command of this program.
+/// Prints the error of a command, if any, and returns the exit code.
 pub fn finish(program: &str, outcome: Result<(), CommandError>) -> Exit {
     match outcome {
         Ok(()) => Exit::Success,
-        Err(failure) => {
-            say(&format!("{program}: {failure}"));
-            failure.exit
+        Err(error) => {
+            say(&format!("{program}: {error}"));
+            error.exit
         }
     }
 }
