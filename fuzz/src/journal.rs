@@ -59,7 +59,6 @@ fn go_through(path: &std::path::Path) -> Result<(), HistoryError> {
             account.take(books, &entry);
         }
     }
-    history.terms.means_over();
     history.finish()?;
     Ok(())
 }

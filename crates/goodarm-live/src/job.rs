@@ -497,7 +497,7 @@ fn assemble(spec: JobSpec, origin: Origin) -> Result<Job, JobError> {
     };
     let files = files.into_iter().filter(is_other);
     let terms = RunTerms {
-        files: Some(files.map(|file| (file.path, file.blake3)).collect()),
+        files: files.map(|file| (file.path, file.blake3)).collect(),
         folder: fingerprint::way(&settings.output, folder),
         questions: asked.terms(generator_terms),
         ..settings.terms(asked.candidates.len(), verifier_terms, origin.text.clone())
@@ -711,8 +711,8 @@ impl JobSettings {
             candidate_count,
             verifiers,
             job,
-            id_field: Some(self.id_field.clone()),
-            files: None,
+            id_field: self.id_field.clone(),
+            files: BTreeMap::new(),
             folder: None,
             questions: None,
         }
@@ -769,7 +769,7 @@ impl Ready {
                 scores: *scores,
                 ceiling: tariff.ceiling,
                 metered: tariff.is_metered(),
-                mean_over: Some(manifest.mean_over),
+                mean_over: manifest.mean_over,
                 votes: votes.clone(),
                 solves: manifest
                     .answers_questions

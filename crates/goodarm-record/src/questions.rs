@@ -99,7 +99,7 @@ impl RunQuestions {
         asked: &QuestionTerms,
     ) -> Result<Self, String> {
         let path = folder.questions();
-        let id_field = terms.id_field();
+        let id_field = terms.id_field.clone();
         let list = Candidates::read_kept(&path, &id_field).map_err(|error| error.to_string())?;
         if list.len() != asked.count || hex(&list.fingerprint()) != asked.blake3 {
             return Err(format!("{}: not the questions that the run began with", path.display()));

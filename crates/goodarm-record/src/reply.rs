@@ -101,10 +101,11 @@ pub struct ServiceWarning {
 }
 
 /// What a mean score is the mean of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeanOver {
     /// Fresh calls: it is the verifier's mean.
+    #[default]
     FreshCalls,
     /// Recorded outcomes that calls draw from with replacement: it is the mean of the recording.
     RecordedPool,

@@ -64,7 +64,7 @@ impl Subjects {
     ) -> Result<Self, SubjectsError> {
         let own = folder.candidates();
         let path = kept.unwrap_or(&own);
-        let id_field = terms.id_field();
+        let id_field = terms.id_field.clone();
         let read = || match kept {
             // The file that the job names, or a copy of the one that the folder has lost.
             Some(path) => Candidates::read_as(path, &id_field, terms.format())

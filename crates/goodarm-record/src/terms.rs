@@ -10,7 +10,6 @@ use goodarm_core::{
 use goodarm_data::candidates::Format;
 use goodarm_files::toml_text;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::job_file::{self, GuaranteeName, Scores, Unit};
 use crate::reply::MeanOver;
@@ -40,11 +39,12 @@ pub struct RunTerms {
     pub verifiers: Vec<VerifierTerms>,
     /// The text that identifies the job: its file, or what stands for one.
     pub job: String,
-    /// The field that names a candidate; journals of version 0.1.0 have it in the job's text only.
-    pub id_field: Option<String>,
-    /// The files that decide what the verifiers say, and the BLAKE3 hashes of their contents. Journals
-    /// of version 0.1.0 have none.
-    pub files: Option<BTreeMap<String, String>>,
+    /// The field that names a candidate.
+    #[serde(default = "job_file::id_field")]
+    pub id_field: String,
+    /// The files that verifiers are made of, with the BLAKE3 hashes of their contents.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
     /// The folder that their paths start from, as seen from the run's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
@@ -105,8 +105,9 @@ pub struct VerifierTerms {
     pub ceiling: Cost,
     /// Whether calls may cost less.
     pub metered: bool,
-    /// What its mean score is the mean of; journals of version 0.1.0 have it in the job's text only.
-    pub mean_over: Option<MeanOver>,
+    /// What its mean score is the mean of.
+    #[serde(default)]
+    pub mean_over: MeanOver,
     /// Which of the scores in a verifier's reply it is; none where a reply is one score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criterion: Option<CriterionTerms>,
@@ -227,37 +228,14 @@ impl RunTerms {
         serde_json::to_string(self).expect("the terms are plain data with text keys")
     }
 
-    /// The field that names a candidate.
-    pub fn id_field(&self) -> String {
-        self.id_field.clone().unwrap_or_else(|| {
-            let keys = toml_text::parse::<CandidateKeys>(&self.job).unwrap_or_default();
-            keys.id_field.unwrap_or_else(job_file::id_field)
-        })
-    }
-
     /// What decides all that is left to chance.
     pub fn seed(&self) -> u64 {
-        toml_text::parse::<CandidateKeys>(&self.job).unwrap_or_default().seed
+        toml_text::parse::<JobKeys>(&self.job).unwrap_or_default().seed
     }
 
     /// What the job says that the file of its candidates is.
     pub fn format(&self) -> Option<Format> {
-        toml_text::parse::<CandidateKeys>(&self.job).unwrap_or_default().format
-    }
-
-    /// What the mean scores of each verifier are the means of.
-    pub fn means_over(&self) -> Vec<MeanOver> {
-        let known = self.verifiers.iter().map(|terms| terms.mean_over);
-        known.collect::<Option<Vec<_>>>().unwrap_or_else(|| {
-            let job = toml_text::parse::<Value>(&self.job).unwrap_or_default();
-            let is_pool = |(place, terms): (usize, &VerifierTerms)| {
-                terms.kind == "replay" && job["verifiers"][place]["draws"] != "in-order"
-            };
-            let over = |is_pool| {
-                if is_pool { MeanOver::RecordedPool } else { MeanOver::FreshCalls }
-            };
-            self.verifiers.iter().enumerate().map(is_pool).map(over).collect()
-        })
+        toml_text::parse::<JobKeys>(&self.job).unwrap_or_default().format
     }
 
     /// The problem that the run solves.
@@ -387,8 +365,7 @@ pub const fn row_of(target: Target, criterion_count: usize) -> usize {
 
 /// The keys of a job file that are read here.
 #[derive(Default, Deserialize)]
-struct CandidateKeys {
-    id_field: Option<String>,
+struct JobKeys {
     format: Option<Format>,
     #[serde(default)]
     seed: u64,
@@ -425,7 +402,7 @@ impl VerifierTerms {
 mod tests {
     use super::*;
 
-    /// As version 0.1.0 wrote it.
+    /// With amounts as numbers.
     const OLD: &str = r#"{"unit":"dollars","budget":2.5,"delta":0.05,"guarantee":"holm",
         "policy":"rcb","stop_when_hopeless":true,"candidate_count":3,"verifiers":[
         {"name":"a","kind":"check","threshold":0.5,"scores":"exact","ceiling":1e-9,"metered":false},

@@ -21,7 +21,7 @@ use crate::job_file::{GuaranteeName, Scores, Unit};
 use crate::journal::Mark;
 use crate::journal::VERSION;
 use crate::reply::MeanOver;
-use crate::terms::RunTerms;
+use crate::terms::{RunTerms, VerifierTerms};
 pub use crate::view::answer::{AnswerView, Finding, LoanView, PairView};
 pub use crate::view::claim::{ClaimView, LabellerView};
 pub use crate::view::implied::ImpliedView;
@@ -372,7 +372,7 @@ fn verifier(
         claims: terms.claims(index),
         ceiling: own.ceiling,
         calls: totals.call_count,
-        mean_over: terms.means_over()[index],
+        mean_over: own.mean_over,
         failures: totals.failures.clone(),
         blocked,
         spent: paid.map_or(Cost::ZERO, |paid| paid.spent),
@@ -390,10 +390,9 @@ fn verifier(
 
 /// What a certified mean score is the mean over. An exact verifier has but one score.
 fn mean_over(terms: &RunTerms) -> &'static str {
-    let of_noisy = terms.verifiers.iter().zip(terms.means_over());
-    let of_noisy = of_noisy.filter(|(verifier, _)| verifier.scores != Scores::Exact);
+    let noisy = terms.verifiers.iter().filter(|verifier| verifier.scores != Scores::Exact);
     let is_pool: BTreeSet<bool> =
-        of_noisy.map(|(_, over)| over == MeanOver::RecordedPool).collect();
+        noisy.map(|verifier| verifier.mean_over == MeanOver::RecordedPool).collect();
     match (is_pool.contains(&true), is_pool.contains(&false)) {
         (false, _) => "fresh calls",
         (true, false) => "the recorded outcomes that its calls were drawn from",
@@ -416,7 +415,8 @@ pub fn promise(terms: &RunTerms) -> String {
         _ => format!("With probability at least {} no certificate is wrong", 1.0 - delta),
     };
     let over = mean_over(terms);
-    let limit = if terms.means_over().contains(&MeanOver::RecordedPool) {
+    let is_pool = |verifier: &VerifierTerms| verifier.mean_over == MeanOver::RecordedPool;
+    let limit = if terms.verifiers.iter().any(is_pool) {
         ", and nothing about fresh calls of a replayed verifier"
     } else {
         ""

@@ -125,7 +125,7 @@ impl Report {
         let mut data = follower.data(&history, mark, folder);
         let Gatherer { balance, added, reply_lengths, calls, entry_count, .. } = follower;
         let terms = &history.terms;
-        let id_field = terms.id_field();
+        let id_field = terms.id_field.clone();
         let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
         let count = data.answers.len();
         let fits = |found: &Subjects| {

@@ -377,8 +377,8 @@ fn check_terms(header: &Header, terms: &RunTerms, job: &Job) -> Result<(), RunEr
         ));
     }
     let is_same_job = changes.is_empty();
-    for (path, content) in terms.files.iter().flatten() {
-        let now = job.terms.files.as_ref().and_then(|files| files.get(path));
+    for (path, content) in &terms.files {
+        let now = job.terms.files.get(path);
         // A file that the job no longer names is among its changes already.
         if now.map_or(is_same_job, |now| now != content) {
             changes.push(format!(
@@ -394,19 +394,14 @@ fn check_terms(header: &Header, terms: &RunTerms, job: &Job) -> Result<(), RunEr
             ));
         }
     }
-    let comparable = |terms: &RunTerms| {
-        let mut verifiers = terms.verifiers.clone();
-        verifiers.iter_mut().for_each(|it| it.mean_over = None);
-        RunTerms {
-            budget: Cost::ZERO,
-            candidate_count: 0,
-            job: String::new(),
-            id_field: None,
-            files: None,
-            folder: None,
-            verifiers,
-            ..terms.clone()
-        }
+    let comparable = |terms: &RunTerms| RunTerms {
+        budget: Cost::ZERO,
+        candidate_count: 0,
+        job: String::new(),
+        id_field: String::new(),
+        files: BTreeMap::new(),
+        folder: None,
+        ..terms.clone()
     };
     if changes.is_empty() && comparable(terms) != comparable(&job.terms) {
         changes.push("  a file that the job names, and with it a price or a score model".into());

@@ -216,7 +216,7 @@ fn a_run_whose_files_have_changed_is_not_resumed() {
         place.write(name, &before);
     }
     let run = Run::resume(place.good_job()).expect("all is as it was");
-    let files = run.job().terms.files.clone().unwrap_or_default();
+    let files = run.job().terms.files.clone();
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
     assert_eq!(
         names,
@@ -277,19 +277,4 @@ fn what_is_certified_is_the_mean_over_what_was_drawn_from() {
     let command = "[[verifiers]]\nname = \"c\"\nkind = \"command\"\ncommand = [\"true\"]\nthreshold = 0.5\nprice = 1\n";
     let mixed = promise(command);
     assert!(mixed.contains("over fresh calls (of a verifier that is replayed"), "{mixed}");
-}
-
-/// The terms of a run of version 0.1.0 do not contain how its outcomes were drawn; its job does.
-#[test]
-fn old_runs_say_what_they_certify_too() {
-    let place = JobFolder::new(2);
-    place.write_recording("solution", 2, 4);
-    for (rest, expected) in [("", "drawn from"), ("draws = \"in-order\"", "fresh calls")] {
-        place.write("job.toml", &replay_job(rest));
-        let mut terms = place.good_job().terms.clone();
-        let now = goodarm_record::view::promise(&terms);
-        terms.verifiers[0].mean_over = None;
-        assert_eq!(goodarm_record::view::promise(&terms), now);
-        assert!(now.contains(expected), "{now}");
-    }
 }

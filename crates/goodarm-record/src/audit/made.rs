@@ -146,15 +146,14 @@ pub(super) fn compare_page(folder: &Folder, all: &Mark, report: &mut AuditReport
 
 /// Says of the files that decide what the verifiers say whether they are as they were.
 pub(super) fn look_at_files(folder: &Folder, terms: &RunTerms, report: &mut AuditReport) {
-    let files: Vec<_> = terms.files.iter().flatten().collect();
-    let listed = files.iter().map(|(path, content)| format!("{path} (BLAKE3 {content})"));
+    let listed = terms.files.iter().map(|(path, content)| format!("{path} (BLAKE3 {content})"));
     let listed: Vec<String> = listed.collect();
     if listed.is_empty() {
         return;
     }
     report.checked.push(format!("the verifiers were made of {}", listed.join(", ")));
     let mut same = Vec::new();
-    for (path, content) in files {
+    for (path, content) in &terms.files {
         let place = terms.folder.as_ref().map(|base| folder.path().join(base).join(path));
         // What is no file any more, such as a pipe, could keep us waiting.
         let now =

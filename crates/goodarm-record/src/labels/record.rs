@@ -146,8 +146,8 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
             of_question.extend::<Vec<_>>(own);
             fields = of_question;
         }
-        let id_field = self.terms().id_field();
-        let shown = fields.into_iter().filter(|(name, _)| *name != id_field && name != KEY);
+        let id_field = &self.terms().id_field;
+        let shown = fields.into_iter().filter(|(name, _)| name != id_field && name != KEY);
         shown.map(|(name, value)| Field { name, text: text_of(&value).into_owned() }).collect()
     }
 }

@@ -79,7 +79,7 @@ impl PeopleQueue {
 
     fn read(folder: &Folder) -> Result<Self, CardQueueError> {
         let terms = Replay::open(&folder.journal())?.history.terms;
-        let id_field = terms.id_field();
+        let id_field = terms.id_field.clone();
         let askers = terms.rows().enumerate().filter_map(|(row, service)| {
             Some((row, CardRenderer::new(service.people?, wanted(&service), &id_field)))
         });
