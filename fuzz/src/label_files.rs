@@ -1,6 +1,6 @@
 //! Files of labels, as people and other tools write them.
 
-use goodarm_record::card_queue::labels_file::{self, LabelsFileError};
+use goodarm_record::card_queue::labels_file;
 use goodarm_record::card_queue::{
     Card, CardQueue, CardQueueError, CardReply, CardStatus, QueueProgress, ReplyForm,
 };
@@ -17,11 +17,11 @@ pub(crate) fn read(name: &str, bytes: &[u8]) {
             let again = labels_file::take(&mut queue, "me", &path).expect("it was read before");
             assert_eq!((again.taken, again.known), (0, imported.taken), "{again:?}");
         }
-        Err(LabelsFileError::Queue(error)) => panic!("only what fits is said: {error}"),
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
+        Err(CardQueueError::Folder(error)) => {
+            assert!(!error.is_empty());
             assert!(queue.said.is_empty(), "{error}");
         }
+        Err(error) => panic!("only what fits is said: {error}"),
     }
 }
 

@@ -186,7 +186,7 @@ impl PyResults {
         let folder = Folder::new(&self.path);
         let mut replay = Replay::open(&folder.journal())?;
         let terms = replay.history.terms.clone();
-        let subjects = Subjects::read(&folder, &terms, None).ok();
+        let subjects = Subjects::read(&folder, &terms).ok();
         let mut columns = Columns::new();
         while let Some(entry) = replay.step()? {
             let id = |arm| subjects.as_ref().map_or("", |subjects| subjects.id(arm));

@@ -25,7 +25,6 @@ use crate::labels::record::LabelledRun;
 use crate::outputs::{self, OutputError};
 use crate::replay::{Balance, Follower, JournalError, Replay};
 use crate::sealed_lines::{SealedError, SealedWriter};
-use crate::subjects::SubjectsError;
 use crate::terms::RunTerms;
 use crate::view::claim::outlook;
 use crate::view::{ClaimView, Overview};
@@ -52,8 +51,8 @@ pub enum LabelError {
     #[error(transparent)]
     Replay(#[from] JournalError),
     /// The candidates of the run.
-    #[error(transparent)]
-    Roster(#[from] SubjectsError),
+    #[error("{0}")]
+    Roster(String),
     /// They are not those of the run.
     #[error("{}: not the candidates of the run", .0.display())]
     OtherCandidates(PathBuf),

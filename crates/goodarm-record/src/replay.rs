@@ -10,7 +10,7 @@ use crate::account::Account;
 use crate::folder::Folder;
 use crate::history::{History, HistoryError, JournalEntry};
 use crate::journal::Mark;
-use crate::subjects::{Subjects, SubjectsError};
+use crate::subjects::Subjects;
 use crate::terms::RunTerms;
 
 /// Why a replay stopped; `R` is why its follower refused an entry.
@@ -203,24 +203,19 @@ impl<B> AsRef<Self> for Balance<B> {
 
 impl Subjects {
     /// Reads a folder, with the answers that were made during the run, as far as its journal can be
-    /// followed: what is wrong with it is for others to say. `kept` is the file of candidates, its own if
-    /// none is named.
-    pub fn read(
-        folder: &Folder,
-        terms: &RunTerms,
-        kept: Option<&Path>,
-    ) -> Result<Self, SubjectsError> {
-        let subjects = Self::kept(folder, terms, kept)?;
+    /// followed.
+    pub fn read(folder: &Folder, terms: &RunTerms) -> Result<Self, String> {
+        let subjects = Self::kept(folder, terms, None)?;
         if subjects.questions.is_none() {
             return Ok(subjects);
         }
         let journal = folder.journal();
-        let history = History::open(&journal)?;
-        let books = Books::new(history.problem()?);
+        let history = History::open(&journal).map_err(|error| error.to_string())?;
+        let books = Books::new(history.problem().map_err(|error| error.to_string())?);
         let balance = Balance::opening(books).with(Some(subjects));
         let mut replay = Replay::new(history, &journal).followed_by(balance);
         match replay.run() {
-            Err(JournalError::History { error, .. }) => return Err(error.into()),
+            Err(JournalError::History { error, .. }) => return Err(error.to_string()),
             Ok(()) | Err(JournalError::Mismatch { .. }) => {}
         }
         Ok(replay.follower.subjects.expect("it was handed over"))

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_core::{ArmId, Label, Outcome, Problem, QuestionId, Settlement, Target, Ticket};
-use goodarm_data::candidates::{Candidates, CandidatesError};
+use goodarm_data::candidates::Candidates;
 
 use crate::folder::Folder;
-use crate::history::{HistoryError, SettledCall};
+use crate::history::SettledCall;
 use crate::questions::{FinalAnswers, RunQuestions};
 use crate::terms::RunTerms;
 
@@ -29,21 +29,6 @@ pub struct Subjects {
     is_own: bool,
 }
 
-/// Why the candidates of a run are not known.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SubjectsError {
-    /// The file of candidates.
-    #[error(transparent)]
-    Candidates(#[from] CandidatesError),
-    /// The file of questions.
-    #[error("{0}")]
-    Questions(String),
-    /// The journal.
-    #[error(transparent)]
-    Journal(#[from] HistoryError),
-}
-
 impl Subjects {
     /// Candidates with their final answers, as a job has them.
     pub const fn new(
@@ -57,26 +42,24 @@ impl Subjects {
 
     /// What a folder keeps; `kept` is the file of candidates, its own if none is named. Answers that were
     /// made during the run are not among them yet.
-    pub fn kept(
-        folder: &Folder,
-        terms: &RunTerms,
-        kept: Option<&Path>,
-    ) -> Result<Self, SubjectsError> {
+    pub fn kept(folder: &Folder, terms: &RunTerms, kept: Option<&Path>) -> Result<Self, String> {
         let own = folder.candidates();
         let path = kept.unwrap_or(&own);
         let id_field = terms.id_field.clone();
-        let read = || match kept {
-            // The file that the job names, or a copy of the one that the folder has lost.
-            Some(path) => Candidates::read_as(path, &id_field, terms.format())
-                .or_else(|error| Candidates::read_kept(path, &id_field).map_err(|_| error)),
-            None => Candidates::read_kept(path, &id_field),
+        let read = || {
+            let read = match kept {
+                // The file that the job names, or a copy of the one that the folder has lost.
+                Some(path) => Candidates::read_as(path, &id_field, terms.format())
+                    .or_else(|error| Candidates::read_kept(path, &id_field).map_err(|_| error)),
+                None => Candidates::read_kept(path, &id_field),
+            };
+            read.map_err(|error| error.to_string())
         };
         let Some(asked) = &terms.questions else {
             return Ok(Self::new(Arc::new(read()?), None, FinalAnswers::default()));
         };
         let candidates = if asked.answers.is_empty() { Candidates::none(path) } else { read()? };
-        let questions =
-            RunQuestions::kept(folder, terms, asked).map_err(SubjectsError::Questions)?;
+        let questions = RunQuestions::kept(folder, terms, asked)?;
         // How final answers were found in candidates that were given is not in the folder: where there are
         // any, a resumed run computes the numbers again, and not this.
         let unknown = asked.answers.iter().map(|(question, _)| *question).collect();

@@ -29,8 +29,8 @@ pub(super) fn subjects(folder: &Folder, history: &History) -> Result<Subjects, A
             path.display()
         )));
     }
-    let subjects = Subjects::read(folder, &history.terms, None)
-        .map_err(|error| unreadable(error.to_string()))?;
+    let subjects =
+        Subjects::read(folder, &history.terms).map_err(|error| unreadable(error.to_string()))?;
     if !subjects.candidates.begin_with(history.terms.candidate_count, &history.header().candidates)
     {
         return Err(unreadable(format!(

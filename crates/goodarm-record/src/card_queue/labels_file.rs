@@ -11,18 +11,6 @@ use serde_json::{Map, Value};
 use super::cards_file::cell;
 use super::{CardQueue, CardQueueError, CardReply, CardStatus};
 
-/// Why labels are not taken from a file. None was.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LabelsFileError {
-    /// The file, or rows of it.
-    #[error("{0}")]
-    File(String),
-    /// The queue.
-    #[error(transparent)]
-    Queue(#[from] CardQueueError),
-}
-
 /// What came of a file of labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportCounts {
@@ -45,12 +33,12 @@ pub fn take(
     queue: &mut dyn CardQueue,
     labeller: &str,
     path: &Path,
-) -> Result<ImportCounts, LabelsFileError> {
-    let at = |problem: &str| LabelsFileError::File(format!("{}: {problem}", path.display()));
+) -> Result<ImportCounts, CardQueueError> {
+    let at = |problem: &str| CardQueueError::Folder(format!("{}: {problem}", path.display()));
     let format = Format::of_table(path).ok_or_else(|| at(UNKNOWN_FORMAT))?;
     let rows = Candidates::read_rows(path, format).map_err(|error| match error.kind {
         CandidatesErrorKind::Empty(_) => at("there are no labels in it"),
-        _ => LabelsFileError::File(error.to_string()),
+        _ => CardQueueError::Folder(error.to_string()),
     })?;
     let mut checked =
         LabelImport { labeller, people: BTreeMap::new(), imported: ImportCounts::default() };
@@ -66,9 +54,9 @@ pub fn take(
     }
     if !faults.is_empty() {
         faults.push("no label was taken".to_owned());
-        return Err(LabelsFileError::File(faults.join("\n")));
+        return Err(CardQueueError::Folder(faults.join("\n")));
     }
-    Ok(checked.say(queue)?)
+    checked.say(queue)
 }
 
 /// Rows that are right, as far as they were read.

@@ -120,7 +120,7 @@ impl PeopleQueue {
         // Answers that were made during the run are in its journal, too.
         let is_unknown = |&(_, target): &(Ticket, Target)| self.subject(target).is_none();
         if of_people.iter().any(is_unknown) {
-            let subjects = Subjects::read(&self.folder, &self.terms, None);
+            let subjects = Subjects::read(&self.folder, &self.terms);
             self.subjects =
                 Some(subjects.map_err(|error| CardQueueError::Folder(error.to_string()))?);
         }

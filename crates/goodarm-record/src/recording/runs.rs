@@ -42,7 +42,7 @@ impl Kept {
             return Err(NO_RUN.to_owned());
         }
         let replay = Replay::open(&folder.journal()).map_err(of_replay)?;
-        let subjects = Subjects::read(&folder, &replay.history.terms, None);
+        let subjects = Subjects::read(&folder, &replay.history.terms);
         let subjects = subjects.map_err(|error| error.to_string())?;
         let file = Fingerprint::read(&folder.journal().display().to_string(), &folder.journal())
             .map_err(|error| error.to_string())?;

@@ -76,7 +76,7 @@ impl Witness {
     pub(super) fn compare_journal(&self, folder: &Folder) -> Result<(), String> {
         let mut history = History::open(&folder.journal()).map_err(|error| error.to_string())?;
         // A process may die before it has kept them, but not after its first call.
-        let Ok(subjects) = Subjects::read(folder, &history.terms, None) else {
+        let Ok(subjects) = Subjects::read(folder, &history.terms) else {
             let first = history.next_entry().map_err(|error| error.to_string())?;
             return first.map_or(Ok(()), |_| Err("nobody knows whom the calls are about".into()));
         };
