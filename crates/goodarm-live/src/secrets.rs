@@ -1,7 +1,7 @@
-//! What must not appear in any text: the keys of a job, in whatever form a text repeats them.
+//! Removes the keys of a job from texts, in all encodings in which a text may repeat them.
 //!
-//! Each verifier says which secrets it has. The job puts them together into one `Redactor`, through
-//! which every text goes that a verifier gives back, before it is cut, kept or shown.
+//! Each service lists its secrets. The job combines them into one `Redactor`, which every text of a service passes
+//! before it is cut, kept or shown.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ mod layers;
 use forms::MatchEnds;
 use layers::{ByteRange, MARKS};
 
-/// The secrets of one verifier; those of its whole job, once it is part of one.
+/// The secrets of one service, and of its whole job once it is part of one.
 #[derive(Default)]
 pub struct Secrets {
     own: Redactor,
@@ -20,13 +20,13 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Takes note of a secret. One of fewer than [`SECRET_BYTES_MIN`] bytes cannot be told from ordinary
-    /// words: whoever reads one must refuse it.
+    /// Adds a secret. One of fewer than [`SECRET_BYTES_MIN`] bytes cannot be told from ordinary words and is ignored:
+    /// the code that reads one must reject it.
     pub fn add(&mut self, secret: &str) {
         let secret = secret.trim();
         if secret.len() >= SECRET_BYTES_MIN {
             self.own.add(secret);
-            // Where a text is decoded, a key that looks encoded itself is decoded with it.
+            // A key that looks encoded itself is decoded together with the text around it.
             let mut bytes = secret.as_bytes().to_vec();
             while let Some(unescaped) = layers::unescaped(&bytes, &MARKS) {
                 bytes = unescaped.text;
@@ -36,37 +36,37 @@ impl Secrets {
         }
     }
 
-    /// The text with every secret struck out.
+    /// The text with every secret replaced by `***`.
     pub fn remove(&self, text: String) -> String {
         self.of_job.get().unwrap_or(&self.own).remove(text)
     }
 
-    /// What strikes out all of these. From now on each verifier strikes out the secrets of the others as
-    /// well.
+    /// A redactor of the secrets of all these services. From now on each of them also removes the secrets of the
+    /// others.
     pub(crate) fn united<'a>(all: impl Iterator<Item = &'a Self> + Clone) -> Redactor {
         let mut redactor = Redactor::default();
         let texts = all.clone().flat_map(|secrets| secrets.own.0.iter());
         texts.flat_map(|known| &known.texts).for_each(|text| redactor.add_chars(text.clone()));
-        // A verifier is part of one job; if it ever were of two, the first one's would hold.
+        // A service is part of one job. If it ever were of two, the first one's would stay.
         all.for_each(|secrets| drop(secrets.of_job.set(redactor.clone())));
         redactor
     }
 }
 
-/// Strikes secrets out of texts. Without any it costs nothing.
+/// Removes secrets from texts. `None` without secrets.
 #[derive(Clone, Default)]
 pub(crate) struct Redactor(Option<Arc<KeySearch>>);
 
 #[derive(Clone)]
 struct KeySearch {
     texts: Vec<Box<[char]>>,
-    /// Which bytes a form of a secret may begin with.
+    /// The bytes that an encoding of a secret may begin with.
     starts: [bool; 256],
 }
 
 impl Redactor {
-    /// The text with every secret struck out, in all the forms in which a text may repeat it. Where
-    /// secrets overlap, all of them go. A text that is too much work to search is left out as a whole.
+    /// The text with every secret replaced by `***`, in all encodings. Overlapping secrets are all removed. A text
+    /// that is too expensive to search is left out as a whole.
     pub(crate) fn remove(&self, text: String) -> String {
         let Some(known) = &self.0 else { return text };
         let Ok(spans) = known.spans(&text) else { return LEFT_OUT.to_owned() };
@@ -100,7 +100,7 @@ impl Redactor {
 }
 
 impl KeySearch {
-    /// Where secrets stand, in order, without overlaps.
+    /// The ranges of secrets, in order, without overlaps.
     fn spans(&self, text: &str) -> Result<Vec<ByteRange>, TooMuchWork> {
         let mut work = WorkBudget { left: text.len().saturating_mul(STEPS_PER_BYTE) + STEPS_MIN };
         let mut all = Vec::new();
@@ -117,8 +117,7 @@ impl KeySearch {
         Ok(spans)
     }
 
-    /// Finds secrets in the text, and in what is written in it in another way, down to
-    /// [`LAYERS_MAX`] layers.
+    /// Finds secrets in the text, and in what it encodes in up to [`LAYERS_MAX`] layers.
     fn search(
         &self,
         text: &[u8],
@@ -149,7 +148,7 @@ impl KeySearch {
     }
 }
 
-/// How many steps a search may still take: a text can be made so that it has many layers.
+/// The remaining steps of a search. A hostile text may have many layers.
 struct WorkBudget {
     left: usize,
 }
@@ -163,14 +162,14 @@ impl WorkBudget {
 
 struct TooMuchWork;
 
-/// Says nothing of what it hides.
+/// Without the secrets.
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secrets")
     }
 }
 
-/// Says nothing of what it hides.
+/// Without the secrets.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Redactor")
@@ -179,7 +178,7 @@ impl fmt::Debug for Redactor {
 
 /// A shorter secret cannot be told from ordinary words.
 pub const SECRET_BYTES_MIN: usize = 8;
-/// So many ways of writing may be around each other; escapes may be within the innermost.
+/// The most encodings within each other; the innermost may also have escapes.
 const LAYERS_MAX: usize = 3;
 /// Ordinary texts take one to ten steps a byte: each byte of each layer is one, and each comparison.
 const STEPS_PER_BYTE: usize = 32;

@@ -1,7 +1,7 @@
-//! One character of a secret, in every form in which a text may have it: as it is, behind backslashes,
-//! as JSON, Rust and Python escape it, as a query or a form has it, or as HTML does.
+//! Matches a secret in a text, each of its characters in any form: plain, after backslashes, or escaped as in JSON,
+//! Rust, Python, URLs, web forms or HTML.
 
-/// Where what has been read of a secret may end: a text can often be read in more ways than one.
+/// The possible ends of the part of a secret that was matched: a text can often be read in several ways.
 #[derive(Default)]
 pub(super) struct MatchEnds {
     now: Vec<usize>,
@@ -10,8 +10,8 @@ pub(super) struct MatchEnds {
 }
 
 impl MatchEnds {
-    /// Where the secret ends that starts here, if it does: all of it, or so much of its beginning that the
-    /// text was probably cut.
+    /// The end of a secret that starts here, if one does: all of it, or enough of its beginning if the text was
+    /// probably cut.
     pub(super) fn of(&mut self, secret: &[char], text: &[u8], start: usize) -> Option<usize> {
         self.now.clear();
         self.now.push(start);
@@ -32,15 +32,15 @@ impl MatchEnds {
         self.now.iter().copied().max()
     }
 
-    /// How many characters were compared since this was last asked.
+    /// The number of comparisons since the last call of this method.
     pub(super) const fn take_steps(&mut self) -> usize {
         std::mem::replace(&mut self.steps, 0)
     }
 }
 
-/// Every way to read this character at the beginning of `rest`, which starts at `at`.
+/// Adds the ends of all forms of this character at the beginning of `rest`, which starts at `at`.
 fn push_ends(rest: &[u8], at: usize, wanted: char, ends: &mut Vec<usize>) {
-    // JSON in JSON doubles them.
+    // Nested JSON doubles them.
     let slashes = rest.iter().take(SLASHES_MAX).take_while(|&&byte| byte == b'\\').count();
     let unescaped = &rest[slashes..];
     if wanted == '\\' {
@@ -62,7 +62,7 @@ fn push_ends(rest: &[u8], at: usize, wanted: char, ends: &mut Vec<usize>) {
     }
 }
 
-/// What stands behind a backslash: which character it is, and how long.
+/// The character of an escape, from the byte after its backslash, and its length.
 pub(super) fn escape(text: &[u8]) -> Option<(u32, usize)> {
     let digits = |from: usize, count: usize| hex(text.get(from..from + count)?);
     match text.first()? {
@@ -88,7 +88,7 @@ pub(super) fn escape(text: &[u8]) -> Option<(u32, usize)> {
     }
 }
 
-/// A character as HTML has it, from its `&` on: which it is, and how long.
+/// The character of an HTML entity, from its `&`, and its length.
 pub(super) fn entity(rest: &[u8]) -> Option<(u32, usize)> {
     let end = rest.iter().take(ENTITY_BYTES_MAX).position(|&byte| byte == b';')?;
     let code = match rest.get(1..end)? {
@@ -107,14 +107,14 @@ pub(super) fn entity(rest: &[u8]) -> Option<(u32, usize)> {
     Some((code, end + 1))
 }
 
-/// The number that these digits are.
+/// The value of hexadecimal digits.
 pub(super) fn hex(digits: &[u8]) -> Option<u32> {
     let is_number = !digits.is_empty() && digits.len() <= 8;
     is_number.then_some(())?;
     digits.iter().try_fold(0, |number, &sign| Some(number << 4 | u32::from(digit(sign)?)))
 }
 
-/// The length of a character as a query has it.
+/// The length of a percent-encoded character.
 fn percent_len(bytes: &[u8], wanted: char) -> Option<usize> {
     let mut buffer = [0; 4];
     let wanted = wanted.encode_utf8(&mut buffer).as_bytes();
@@ -137,7 +137,7 @@ pub(super) const fn digit(sign: u8) -> Option<u8> {
     }
 }
 
-/// So much of a secret's beginning counts as all of it.
+/// The characters at the beginning of a secret that count as all of it.
 const BEGINNING_CHARS_MIN: usize = 16;
 const SLASHES_MAX: usize = 16;
 const ENTITY_BYTES_MAX: usize = 12;

@@ -1,25 +1,24 @@
-//! What is written in a text in another way: escapes, Base64, hexadecimal. Each is decoded, and what is
-//! found in it is led back to where it stands.
+//! Decodes escapes, Base64 and hexadecimal in a text, and maps ranges of the decoded text back to the original.
 
 use super::forms::{digit, entity, escape, hex};
 use super::{SECRET_BYTES_MIN, TooMuchWork};
 
-/// From where to where.
+/// Start and end.
 pub(super) type ByteRange = (usize, usize);
 
-/// A text that was decoded out of signs of another one.
+/// A text that was decoded from the digits of another one.
 pub(super) struct Decoded {
     pub(super) text: Vec<u8>,
-    /// Where each sign begins, and where the last one ends.
+    /// The start of each digit, and the end of the last one.
     places: Vec<u32>,
-    /// Signs before the first one that was taken.
+    /// The digits before the first one that was decoded.
     skipped: usize,
-    /// How many bits of the text a sign has.
+    /// The bits of a digit.
     bits: usize,
 }
 
 impl Decoded {
-    /// Where the signs stand that this part was decoded from.
+    /// The range that these bytes were decoded from.
     pub(super) fn source(&self, (start, end): ByteRange) -> ByteRange {
         let first = self.skipped + start * 8 / self.bits;
         let last = self.skipped + (end * 8).div_ceil(self.bits);
@@ -27,8 +26,8 @@ impl Decoded {
     }
 }
 
-/// Goes through everything that is written in the text in another way; `singly`: also with one kind of
-/// escapes taken off and the others kept, for secrets that look like escapes themselves.
+/// Decodes the text in all ways. `singly`: also decodes one kind of escapes and keeps the others, for secrets that
+/// look like escapes themselves.
 pub(super) fn each(
     text: &[u8],
     singly: bool,
@@ -48,9 +47,9 @@ pub(super) fn each(
             if (places.len() - 1) * writing.bits < SECRET_BYTES_MIN * 8 {
                 continue;
             }
-            // Nobody knows with which sign of the run it begins.
+            // The run may begin with other text, so all alignments are tried.
             let mut decoded = Decoded { text: Vec::new(), places, skipped: 0, bits: writing.bits };
-            for skipped in 0..writing.signs_per_group {
+            for skipped in 0..writing.digits_per_group {
                 decoded.skipped = skipped;
                 writing.decode(text, &mut decoded);
                 take(&decoded)?;
@@ -60,7 +59,7 @@ pub(super) fn each(
     Ok(())
 }
 
-/// The text with one layer of the escapes taken off that begin with these marks; `None` if it has none.
+/// Removes one layer of the escapes that begin with these marks; `None` without such escapes.
 pub(super) fn unescaped(text: &[u8], marks: &[u8]) -> Option<Decoded> {
     text.iter().position(|byte| marks.contains(byte))?;
     let (mut plain, mut places) = (Vec::new(), Vec::new());
@@ -79,7 +78,7 @@ pub(super) fn unescaped(text: &[u8], marks: &[u8]) -> Option<Decoded> {
             _ => None,
         }
         .and_then(|(code, len, is_byte)| {
-            // One byte of a character, or all of it.
+            // One byte of a character, or a whole one.
             if is_byte {
                 plain.push(u8::try_from(code).ok()?);
             } else {
@@ -98,18 +97,18 @@ pub(super) fn unescaped(text: &[u8], marks: &[u8]) -> Option<Decoded> {
     (plain.len() < text.len()).then_some(Decoded { text: plain, places, skipped: 0, bits: 8 })
 }
 
-/// A way of writing bytes in signs of a few bits each.
+/// An encoding of bytes by digits of a few bits each.
 struct Alphabet {
     bits: usize,
-    /// After so many signs a byte begins with a sign again.
-    signs_per_group: usize,
+    /// The number of digits after which a byte begins with a digit again.
+    digits_per_group: usize,
     value: fn(u8) -> Option<u8>,
-    /// What may stand between two signs, such as the end of a line.
+    /// Whether a byte may separate two digits, such as a line break.
     is_between: fn(u8) -> bool,
 }
 
 impl Alphabet {
-    /// The places of all signs that follow each other from here on, and where they end.
+    /// The positions of a run of digits from here on, and its end.
     fn run(&self, text: &[u8], start: usize) -> (Vec<u32>, usize) {
         let mut places = Vec::new();
         let (mut at, mut end) = (start, start);
@@ -141,10 +140,10 @@ impl Alphabet {
     }
 }
 
-/// With the signs of both alphabets.
+/// The standard alphabet and the one for URLs.
 const BASE64: Alphabet = Alphabet {
     bits: 6,
-    signs_per_group: 4,
+    digits_per_group: 4,
     value: |sign| {
         Some(match sign {
             b'A'..=b'Z' => sign - b'A',
@@ -160,11 +159,11 @@ const BASE64: Alphabet = Alphabet {
 
 const HEXADECIMAL: Alphabet = Alphabet {
     bits: 4,
-    signs_per_group: 2,
+    digits_per_group: 2,
     value: digit,
     is_between: |byte| matches!(byte, b'\r' | b'\n' | b' ' | b':' | b'-' | b','),
 };
 
-/// What escapes begin with.
+/// The first bytes of escapes.
 pub(super) const MARKS: [u8; 3] = [b'%', b'\\', b'&'];
 const BETWEEN_MAX: usize = 2;

@@ -1,5 +1,5 @@
-//! Built-in checks: exact, free of calls, and one look tells all. An answer may make a check work so much
-//! and no more; one that takes more than a moment is not made on the run's thread.
+//! Built-in checks: exact, without calls to others, and complete after one evaluation. The work of a check is
+//! limited, and one that takes more than a moment does not run on the run's thread.
 
 mod counted_json;
 mod schema;
@@ -34,7 +34,7 @@ use crate::service::{
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckKeys {
-    /// What is asked for.
+    /// What is checked.
     pub check: Option<CheckName>,
     /// The candidate's field that is looked at; answer if not given.
     pub field: Option<String>,
@@ -50,7 +50,7 @@ pub struct CheckKeys {
     pub pointer: Option<String>,
 }
 
-/// What a built-in check asks for.
+/// What a built-in check tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckName {
@@ -77,11 +77,11 @@ impl KindKeys for CheckKeys {
 #[derive(Clone, Debug)]
 pub struct Check {
     rule: Arc<FieldRule>,
-    /// The schema's, if it is in one of its own.
+    /// The fingerprint of the schema's file, if it has one.
     file: Option<Fingerprint>,
 }
 
-/// What is asked of a field.
+/// The rule for a field.
 #[derive(Debug)]
 struct FieldRule {
     /// The candidate's field that is looked at.
@@ -99,7 +99,7 @@ enum Rule {
 }
 
 impl Check {
-    /// A check; paths start from `folder`.
+    /// A check; paths are relative to `folder`.
     pub fn new(keys: &CheckKeys, folder: &Path) -> Result<Self, Vec<KeyProblem>> {
         let Some(name) = keys.check else {
             let names = "final-answer, regex, json-schema, equals or number-equals";
@@ -117,12 +117,12 @@ impl Check {
         }
     }
 
-    /// Scores a candidate: 1 or 0, and why.
+    /// Scores a candidate with 1 or 0, and the reason.
     pub fn check(&self, candidate: &Candidate) -> Reply {
         self.rule.reply(candidate)
     }
 
-    /// The same for a candidate that takes no more than a moment.
+    /// The same, if it takes no more than a moment.
     fn check_at_once(&self, candidate: &Candidate) -> Option<Reply> {
         if self.rule.text_bytes(candidate) > BYTES_AT_ONCE {
             return None;
@@ -130,7 +130,7 @@ impl Check {
         self.rule.judge(candidate, STEPS_AT_ONCE).ok().map(reply)
     }
 
-    /// The same for a candidate that takes longer.
+    /// The same, as work for another thread.
     fn work(&self) -> Work {
         let rule = Arc::clone(&self.rule);
         Arc::new(move |candidate: &Candidate| rule.reply(candidate))
@@ -149,7 +149,7 @@ impl Check {
 }
 
 impl FieldRule {
-    /// Scores a candidate: an answer beyond a limit does not pass.
+    /// Scores a candidate. An answer beyond a limit does not pass.
     fn reply(&self, candidate: &Candidate) -> Reply {
         reply(self.judge(candidate, STEPS_MAX).unwrap_or_else(|limit| (false, limit.to_string())))
     }
@@ -161,7 +161,7 @@ impl FieldRule {
         }
     }
 
-    /// The fields that are looked at.
+    /// The fields of the candidate that it reads.
     fn fields(&self) -> impl Iterator<Item = &String> {
         let with = match &self.rule {
             Rule::Equals { with } | Rule::NumberEquals { with, .. } => Some(with),
@@ -170,7 +170,7 @@ impl FieldRule {
         with.into_iter().chain([&self.field])
     }
 
-    /// About how long those of a candidate are.
+    /// The approximate length of these fields.
     fn text_bytes(&self, candidate: &Candidate) -> usize {
         self.fields().filter_map(|field| candidate.field(field)).map(text_bytes).sum()
     }
@@ -232,7 +232,7 @@ impl Rule {
         step_count: u64,
     ) -> Result<(bool, String), Limit> {
         let text = match self {
-            // It looks at the value itself.
+            // The schema reads the value itself.
             Self::JsonSchema(_) => Cow::Borrowed(""),
             _ => text_of(value),
         };
@@ -268,7 +268,7 @@ impl Rule {
     }
 }
 
-/// Final answers as exact numbers. A field that is nothing but the number needs no `####` around it.
+/// Compares final answers as exact numbers. A field that is only the number needs no `####`.
 fn compare(
     extractor: &Extractor,
     [text, other]: [&str; 2],
@@ -301,7 +301,7 @@ fn superfluous(keys: &CheckKeys, name: CheckName) -> Vec<KeyProblem> {
     ])
 }
 
-/// It runs here and costs nothing worth counting, but a price must be more than 0.
+/// Negligible, but a price must be more than 0.
 const PRICE: Cost = Cost::from_picos(1000);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A program that reads a candidate and answers with a score.
+//! A program that reads a candidate and writes a score or an answer.
 
 mod environment;
 mod process;
@@ -58,7 +58,7 @@ impl KindKeys for CommandKeys {
     }
 }
 
-/// A program: one process a call, or workers that live on.
+/// A program: one process for each call, or workers for many calls.
 #[derive(Debug)]
 pub struct CommandService {
     program: Program,
@@ -67,20 +67,20 @@ pub struct CommandService {
     files: Vec<Fingerprint>,
 }
 
-/// What is started, and where.
+/// The program to start.
 #[derive(Debug)]
 struct Program {
     path: OsString,
     arguments: Vec<String>,
     folder: PathBuf,
-    /// What the job file calls it.
+    /// Its name in the job file.
     shown: String,
     environment: Environment,
     secrets: Arc<Secrets>,
     wanted: ReplyForm,
 }
 
-/// What a process has said, or why it has not.
+/// The output of a process, or why there is none.
 enum ProcessOutcome {
     Answered(Vec<u8>),
     Failed {
@@ -88,7 +88,7 @@ enum ProcessOutcome {
         reason: String,
         output: Vec<u8>,
     },
-    /// It said what it was not asked, and nobody knows what its other words belong to.
+    /// It wrote unsolicited output, so it is unknown which request its other lines belong to.
     Mistrusted {
         reason: String,
         output: Vec<u8>,
@@ -96,7 +96,7 @@ enum ProcessOutcome {
 }
 
 impl CommandService {
-    /// A verifier that runs its program in `folder`. Nothing is started yet.
+    /// A service that runs its program in `folder`. Nothing is started yet.
     pub fn new(
         keys: &CommandKeys,
         folder: &Path,
@@ -139,7 +139,7 @@ impl CommandService {
         }
     }
 
-    /// A program that cannot be started has not begun to work.
+    /// Makes one attempt. A program that cannot be started has not begun to work.
     async fn attempt(&self, candidate: &Candidate, transcript: &Transcript) -> Attempt<Reply> {
         let began = Instant::now();
         let outcome = match &self.workers {
@@ -147,7 +147,7 @@ impl CommandService {
             None => self.run(candidate).await.map(|outcome| (outcome, began.elapsed())),
         };
         match outcome {
-            // What a worker takes to start is not the call's.
+            // The start of a worker is not charged to the call.
             Ok((outcome, worked)) => outcome.into_attempt(&self.program, worked.min(self.timeout)),
             Err(error) => {
                 let reason = format!("cannot start {}: {error}", self.program.shown);
@@ -218,7 +218,7 @@ impl Program {
         if arguments.iter().any(|argument| argument.contains('\0')) || shown.contains('\0') {
             return Err(KeyProblem::new("command", "no argument may hold a zero byte"));
         }
-        // A name with a slash is a file; where it is must not depend on where we were started.
+        // A name with a slash is a file, relative to the folder of the job and not to the current one.
         let path = if shown.contains(std::path::is_separator) {
             folder.join(&shown).into_os_string()
         } else {
@@ -233,9 +233,9 @@ impl Program {
         }
     }
 
-    /// What decides its scores, as far as one can see: a program that is named by its path, and every
-    /// argument that is a file, or ends in one behind a `=`. In a shell's line a bare word may be
-    /// anything, so there it is what looks like a file and is not written to.
+    /// The visible files that its scores depend on: a program that is named by its path, and every argument that
+    /// is a file, or has one after a `=`. In a shell line a bare word may be anything, so there only words count
+    /// that look like a file and are not written to.
     fn files(&self, keys: &CommandKeys) -> Vec<Fingerprint> {
         let mut words: Vec<&str> = Vec::new();
         if let Some(line) = &keys.shell {
@@ -247,7 +247,7 @@ impl Program {
                 if is_named(word) && !word.contains('>') && !is_writer(before) {
                     words.push(word.trim_matches(['"', '\'', '(', ')', ';', '&', '|', '<']));
                 }
-                // What follows `tee -a` is written to, as well.
+                // The file after `tee -a` is written to.
                 if !(is_writer(before) && word.starts_with('-')) {
                     before = word;
                 }
@@ -267,12 +267,12 @@ impl Program {
         words.into_iter().filter_map(read).collect()
     }
 
-    /// What it wrote, without secrets.
+    /// Its output as text, without secrets.
     fn text(&self, output: &[u8]) -> String {
         self.secrets.remove(String::from_utf8_lossy(output).into_owned())
     }
 
-    /// What a person would type.
+    /// The command line as a person would type it.
     fn line(&self) -> String {
         match self.arguments.as_slice() {
             [flag, line] if self.shown == "sh" && flag == "-c" => line.clone(),
@@ -283,7 +283,7 @@ impl Program {
         }
     }
 
-    /// Why it cannot be executed, as far as one can see: better now than after the first call.
+    /// Why it cannot be executed, as far as that is visible before the first call.
     fn obstacle(&self) -> Option<String> {
         let (path, shown) = (Path::new(&self.path), &self.shown);
         if !path.is_absolute() {
@@ -304,7 +304,7 @@ impl Program {
     }
 }
 
-/// Where a program is that is named without a path.
+/// The path of a program that is named without one.
 fn in_search_path(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let endings = ["", std::env::consts::EXE_SUFFIX];
@@ -313,7 +313,7 @@ fn in_search_path(name: &str) -> Option<PathBuf> {
         .find(|program| program.exists())
 }
 
-/// The interpreter that a script's first line asks for, if it is not there.
+/// The interpreter in the first line of a script, if it does not exist.
 fn missing_interpreter(script: &Path) -> Option<String> {
     let mut beginning = Vec::new();
     let file = std::fs::File::open(script).ok()?;
@@ -325,7 +325,7 @@ fn missing_interpreter(script: &Path) -> Option<String> {
     if !Path::new(interpreter).exists() {
         return Some(interpreter.to_owned());
     }
-    // `#!/usr/bin/env python3` searches for its argument.
+    // `#!/usr/bin/env python3` searches the PATH for its argument.
     let is_env = Path::new(interpreter).file_name().is_some_and(|name| name == "env");
     let searched = words
         .next()
@@ -343,8 +343,8 @@ const fn is_executable(_: &std::fs::Metadata) -> bool {
     true
 }
 
-/// Whether a program that could not be started will not start later either: it is not there, may not
-/// be executed, or is nothing that can be.
+/// Whether a program that could not be started will not start later either: it does not exist, may not be
+/// executed, or has no executable format.
 fn is_for_good(error: &io::Error) -> bool {
     const NOT_A_PROGRAM: i32 = 8;
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
@@ -398,7 +398,7 @@ impl ProcessOutcome {
     }
 }
 
-/// A candidate as one line: white space between tokens may hold line ends, strings cannot.
+/// A candidate as one line. JSON may have line ends between tokens, but not in strings.
 fn input_line(json: &str) -> String {
     let mut line = String::with_capacity(json.len() + 1);
     line.push_str(json.trim_end());
@@ -409,8 +409,8 @@ fn input_line(json: &str) -> String {
     line
 }
 
-/// The score and the cost in what a program wrote: a bare number, or an object with `score` or with
-/// the scores of all criteria, in the last line that is not empty, or as all of it.
+/// The verdict and the cost in the output of a program: a bare number, or an object with `score` or with the
+/// scores of all criteria, as the last line that is not empty, or as the whole output.
 pub(crate) fn read(output: &str, wanted: &ReplyForm) -> (Verdict, Option<Cost>) {
     if matches!(wanted, ReplyForm::Answer) {
         return read_answer(output);
@@ -439,8 +439,8 @@ pub(crate) fn read(output: &str, wanted: &ReplyForm) -> (Verdict, Option<Cost>) 
     }
 }
 
-/// The answer to a question and the cost in what a program wrote: an object with `answer` in the last
-/// line that is not empty, or as all of it; or else all of it is the answer.
+/// The answer to a question and the cost in the output of a program: an object with `answer` as the last line
+/// that is not empty, or as the whole output. Any other output is the answer itself.
 fn read_answer(output: &str) -> (Verdict, Option<Cost>) {
     let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text.trim()).ok();
@@ -457,8 +457,8 @@ fn read_answer(output: &str) -> (Verdict, Option<Cost>) {
     }
 }
 
-/// Whether what a program wrote is what it was to say; any line could be an answer, so that one is
-/// told from a greeting by its object.
+/// Whether the output of a program is a reply. An answer must be an object, since a greeting of a worker could
+/// also be an answer.
 fn is_wanted(output: &[u8], wanted: &ReplyForm) -> bool {
     let (verdict, _) = read(&String::from_utf8_lossy(output), wanted);
     match verdict {
@@ -468,15 +468,15 @@ fn is_wanted(output: &[u8], wanted: &ReplyForm) -> bool {
     }
 }
 
-/// `.5`, `1.` and `+1` are numbers to everyone but JSON.
+/// A number that JSON does not allow: `.5`, `1.` or `+1`.
 fn bare_number(line: &str) -> Option<Value> {
     let number: f64 = line.trim().parse().ok()?;
     serde_json::Number::from_f64(number).map(Value::Number)
 }
 
-/// Systems read no more of a script's first line.
+/// Systems read only this much of a script's first line.
 const SHEBANG_BYTES_MAX: u64 = 256;
-/// A model may have to be loaded.
+/// Enough to load a model.
 const STARTUP: Duration = Duration::from_secs(60);
 const STARTUP_MAX: Duration = Duration::from_secs(86_400);
 

@@ -1,8 +1,7 @@
-//! One POST, and what its fate means: what `http` and `llm` share.
+//! One POST and the meaning of its result, for `http` and `llm`.
 //!
-//! A request that may have reached the server is never sent again. The only silent retry that is
-//! left below us is of a request of which no byte was written, because its pooled connection turned
-//! out to be closed.
+//! A request that may have reached the server is never sent again. The HTTP client itself retries only requests
+//! of which no byte was written, because the server had closed a pooled connection.
 
 mod address;
 mod retry_after;
@@ -37,31 +36,31 @@ use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
 use goodarm_record::reply::{Reply, Usage, Verdict, shorten};
 
-/// One or several addresses, with everything that does not change from call to call. Which of them a
-/// request goes to is for the throttle to say; each request goes to one.
+/// One or several addresses, with everything that does not change from call to call. The throttle chooses the
+/// address of each request.
 pub(crate) struct Endpoint {
     addresses: Vec<Address>,
     timeout: Duration,
     /// The environment variable that holds the key.
     key_from: Option<String>,
-    /// The headers that the job gives, as people may see them.
+    /// The headers of the job, without secrets.
     headers_shown: String,
     void_status: VoidStatus,
     secrets: Arc<Secrets>,
-    /// What looks wrong before anything is sent.
+    /// A problem that is visible before any request.
     warning: Option<String>,
 }
 
-/// A whole body that came with a status of success.
+/// A complete body with a status of success.
 pub(crate) struct ResponseBody {
     pub(crate) body: Vec<u8>,
     /// From the request to the last byte.
     pub(crate) worked: Duration,
-    /// The number of the address that it came from.
+    /// The number of its address.
     pub(crate) address: usize,
 }
 
-/// The keys that every endpoint has.
+/// The keys common to all endpoints.
 #[derive(Clone, Copy)]
 pub(crate) struct EndpointKeys<'a> {
     pub(crate) url: Option<&'a str>,
@@ -77,19 +76,19 @@ pub(crate) struct EndpointKeys<'a> {
 pub(crate) enum KeyHeader {
     /// `Authorization: Bearer …`
     Bearer,
-    /// As a header of this name, which is in lower case.
+    /// As a header of this name, in lower case.
     Named(&'static str),
 }
 
-/// What became of one request: a whole body, or what the call comes to without one.
+/// The result of one request: a complete body, or the reply of the call without one.
 type HttpAttempt = Attempt<Result<Vec<u8>, Reply>>;
 
-/// A larger body is cut off, and the call counts as failed.
+/// A longer body is cut off, and the call counts as failed.
 pub const BODY_BYTES_MAX: usize = 4 << 20;
 
 impl Endpoint {
-    /// An endpoint at the addresses of the job, which `complete` brings to their ends; keys are read from
-    /// the environment now.
+    /// An endpoint at the addresses of the job, to which `complete` adds the rest of the path. Reads keys from the
+    /// environment.
     pub(crate) fn new(
         keys: EndpointKeys<'_>,
         complete: impl Fn(Url) -> Result<Url, KeyProblem>,
@@ -130,7 +129,7 @@ impl Endpoint {
         }
     }
 
-    /// The addresses as the job has them, without the secrets, in a line each: the first of many.
+    /// The first addresses as in the job, without secrets, each in a line.
     pub(crate) fn shown(&self, line: impl Fn(&str) -> String) -> String {
         let first = self.addresses.iter().take(SHOWN_MAX);
         let mut lines: Vec<String> = first.map(|address| line(&address.shown)).collect();
@@ -141,7 +140,7 @@ impl Endpoint {
         lines.join("\n")
     }
 
-    /// What is known of a service behind it.
+    /// Facts about a service at this endpoint.
     pub(crate) fn manifest(&self) -> Manifest {
         Manifest {
             extent: Extent { timeout: self.timeout, ..Extent::default() },
@@ -153,8 +152,8 @@ impl Endpoint {
         }
     }
 
-    /// Posts a JSON body in its turn, again as long as no work was begun. What is not a whole body
-    /// with a status of success is the call's reply already.
+    /// Posts a JSON body in its turn, again as long as no work was begun. The error is the reply of a call without
+    /// a complete body or without a status of success.
     pub(crate) async fn post(
         &self,
         throttle: &Throttle,
@@ -163,7 +162,7 @@ impl Endpoint {
         attempts_at(throttle, |address| self.timed(throttle, address, body)).await?
     }
 
-    /// A reason that says where it comes from, if there are several places.
+    /// A reason with its host, if there are several addresses.
     pub(crate) fn reason_at(&self, address: usize, reason: String) -> String {
         let host = &self.address(address).host;
         if self.addresses.len() == 1 || reason.contains(host) {
@@ -204,12 +203,12 @@ impl Endpoint {
         exchange.with_reason(|reason| self.reason_at(number, reason))
     }
 
-    /// The address of a number; the last one if a throttle knows of more than there are.
+    /// The address with this number; the last one if the throttle has more addresses.
     fn address(&self, number: usize) -> &Address {
         &self.addresses[number.min(self.addresses.len() - 1)]
     }
 
-    /// A request word for word, without the secrets; of several addresses to the first.
+    /// The exact request to the first address, without secrets.
     pub(crate) fn request(&self, body: &str) -> String {
         self.request_to(self.address(0), body)
     }
@@ -218,7 +217,7 @@ impl Endpoint {
         self.clean(format!("POST {}\n{}{body}", address.target, self.headers_shown))
     }
 
-    /// What came back, or why nothing did.
+    /// The received text, or why there was none.
     fn received(&self, exchange: &HttpAttempt) -> String {
         match exchange {
             Attempt::Answered(Ok(body)) => String::from_utf8_lossy(body).into_owned(),
@@ -230,19 +229,19 @@ impl Endpoint {
         }
     }
 
-    /// A text without the secrets, as much of it as is kept.
+    /// A text without secrets, cut to the length that is kept.
     pub(crate) fn clean(&self, text: String) -> String {
         shorten(self.secrets.remove(text))
     }
 
-    /// A text without the secrets, all of it.
+    /// A text without secrets, at its full length.
     pub(crate) fn unsecret(&self, text: String) -> String {
         self.secrets.remove(text)
     }
 
-    /// A status without success, and what came with it, is written to `refusal`.
+    /// Makes one attempt. A status without success, and its body, are written to `refusal`.
     async fn attempt(&self, address: &Address, body: &str, refusal: &mut String) -> HttpAttempt {
-        // Connecting has a shorter limit of its own, so what is cut off here has been sent.
+        // Connecting has a shorter timeout, so a request that is cut off here has been sent.
         match tokio::time::timeout(self.timeout, self.exchange(address, body, refusal)).await {
             Ok(attempt) => attempt,
             Err(_) => broken(
@@ -272,7 +271,7 @@ impl Endpoint {
         }
     }
 
-    /// There is no response at all.
+    /// The attempt without a response.
     fn unanswered(&self, host: &str, error: SendError) -> HttpAttempt {
         match error {
             SendError::NotConnected(cause) => {
@@ -288,7 +287,7 @@ impl Endpoint {
                     reason: self.secrets.remove(reason),
                 }
             }
-            // Whatever was sent may have arrived, so this counts and is not sent again.
+            // The request may have arrived, so this counts and is not sent again.
             SendError::NoResponse(cause) => {
                 let reason = self.secrets.remove(format!("{host} gave no reply: {cause}"));
                 broken(CountedFailure::Crashed, reason)
@@ -296,7 +295,7 @@ impl Endpoint {
         }
     }
 
-    /// There is a response, without success.
+    /// The attempt with a response without success.
     async fn refused(
         &self,
         address: &Address,
@@ -330,7 +329,7 @@ impl Endpoint {
             _ => String::new(),
         };
         if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, &body) {
-            // It is there, and says that it will be back.
+            // The server is up, and announces that it will be back.
             let retry_after = Some(retry_after.unwrap_or_default());
             return Attempt::Void { failure, retry_after, reason };
         }
@@ -361,7 +360,7 @@ impl Endpoint {
     }
 }
 
-/// Says where to, and no secret.
+/// Shows the hosts and no secret.
 impl fmt::Debug for Endpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hosts: Vec<&str> = self.addresses.iter().map(|it| it.host.as_str()).collect();
@@ -374,12 +373,12 @@ fn broken(failure: CountedFailure, reason: String) -> HttpAttempt {
     Attempt::Broke { outcome: Err(Reply::failed(failure, reason.clone())), reason }
 }
 
-/// Bad requests, long ones and filtered ones depend on the answer; the server is well.
+/// Whether the server works, and rejects this request because it is bad, too long or filtered.
 const fn is_about_the_request(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 413 | 422 | 451)
 }
 
-/// So many addresses are shown.
+/// The most addresses that are shown.
 const SHOWN_MAX: usize = 4;
-/// So much of an error's body is read.
+/// The most bytes that are read of the body of an error.
 const ERROR_BYTES_MAX: usize = 64 << 10;

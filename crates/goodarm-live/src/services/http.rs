@@ -1,4 +1,4 @@
-//! A server that takes a POST and answers with a score.
+//! A server that receives a POST and replies with a score or an answer.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use goodarm_data::template::Template;
 use goodarm_files::words::in_short;
 use goodarm_record::reply::{NOTHING, Reply, Usage, Verdict};
 
-/// A server of one's own.
+/// A server that scores candidates or answers questions.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpKeys {
@@ -35,7 +35,7 @@ pub struct HttpKeys {
     pub api_key_env: Option<String>,
     /// More headers; a value `env:NAME` is read from the environment.
     pub headers: Option<BTreeMap<String, String>>,
-    /// Statuses that are void whatever the body says: some of 429, 502, 503, 529. Without it 429,
+    /// Statuses that are void with any body: some of 429, 502, 503, 529. Without it 429,
     /// 503 and 529 with Retry-After, and 503 while a model is being loaded.
     pub void_status: Option<Vec<u16>>,
     /// A template of the body, which must come out as JSON; the candidate if not given.
@@ -59,12 +59,12 @@ pub struct Http {
     endpoint: Endpoint,
     body: Option<Template>,
     wanted: ReplyForm,
-    /// Where the reply has it; each criterion has its own.
+    /// The JSON pointer to the score or answer; each criterion has its own.
     pointer: String,
 }
 
 impl Http {
-    /// A verifier or a generator; keys are read from the environment now.
+    /// A verifier or a generator. Reads keys from the environment.
     pub fn new(keys: &HttpKeys, context: &ServiceContext<'_>) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = Vec::new();
         let wanted = ReplyForm::of(context);
@@ -112,7 +112,7 @@ impl Http {
         }
     }
 
-    /// What is known about it.
+    /// Facts about it.
     pub fn manifest(&self) -> Manifest {
         Manifest {
             fields: self.body.as_ref().map(Template::fields).unwrap_or_default(),
@@ -131,7 +131,7 @@ impl Http {
     async fn post(&self, candidate: &Candidate, throttle: &Throttle) -> Reply {
         let body = match self.body(candidate) {
             Ok(body) => body,
-            // Not sent, but it depends on the answer, so it counts.
+            // Not sent, but the reason depends on the answer, so it counts.
             Err(reason) => {
                 let failed = Reply::failed(CountedFailure::Unreadable, reason);
                 return Reply { usage: NOTHING, ..failed };
@@ -150,7 +150,7 @@ impl Http {
         Reply { verdict, usage, text: self.endpoint.clean(text) }
     }
 
-    /// The score, and the cost if the reply says one.
+    /// The verdict, and the cost if the reply has one.
     fn read(&self, received: &ResponseBody) -> (Verdict, Option<Cost>) {
         let unreadable = |reason| Verdict::Failed(CountedFailure::Unreadable, reason);
         let value: Value = match serde_json::from_slice(&received.body) {
@@ -201,8 +201,7 @@ impl Remote for Http {
     }
 }
 
-/// The body for a candidate, which must be JSON: quotes in an answer break a template that forgets
-/// `tojson`.
+/// The body for a candidate. It must be JSON: quotes in an answer break a template without `tojson`.
 fn rendered(template: &Template, candidate: &Candidate) -> Result<String, String> {
     let body = template.render(candidate).map_err(|error| format!("body: {error}"))?;
     match serde_json::from_str::<IgnoredAny>(&body) {

@@ -1,4 +1,4 @@
-//! A person: calls wait in the run's folder until somebody answers.
+//! A human verifier or generator: calls wait in the run's folder until a person answers.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ impl HumanKeys {
         subjects: &Candidates,
         mut problems: Vec<KeyProblem>,
     ) -> Result<Service, Vec<KeyProblem>> {
-        problems.extend(unmeant(context));
+        problems.extend(unsupported(context));
         if self.show.is_some() && self.hide.is_some() {
             problems.push(KeyProblem::new("hide", "either show or hide, not both"));
         }
@@ -86,7 +86,7 @@ impl HumanKeys {
         let manifest = Manifest {
             fields: template.fields().into_iter().chain(shown).collect(),
             scores: Scores::Binary,
-            // Of right and wrong.
+            // The middle between right and wrong.
             threshold: is_exact.then_some(0.5),
             // A person's seconds are not measured.
             price: match context.unit {
@@ -100,8 +100,8 @@ impl HumanKeys {
     }
 }
 
-/// Keys of every verifier that mean nothing to a person.
-fn unmeant(context: &ServiceContext<'_>) -> Vec<KeyProblem> {
+/// Common keys that do not apply to people.
+fn unsupported(context: &ServiceContext<'_>) -> Vec<KeyProblem> {
     let keys = context.keys;
     let given = [
         ("timeout", keys.timeout.is_some(), "a person has all the time there is"),
@@ -112,8 +112,10 @@ fn unmeant(context: &ServiceContext<'_>) -> Vec<KeyProblem> {
         ("metered", keys.metered.is_some(), "what a person says has a fixed price: price"),
         ("criteria", keys.criteria.is_some(), "a person gives one score: a verifier for each"),
     ];
-    let unmeant = given.into_iter().filter(|(_, is_given, _)| *is_given);
-    unmeant.map(|(key, _, why)| KeyProblem::new(key, format!("not for a person: {why}"))).collect()
+    let unsupported = given.into_iter().filter(|(_, is_given, _)| *is_given);
+    unsupported
+        .map(|(key, _, why)| KeyProblem::new(key, format!("not for a person: {why}")))
+        .collect()
 }
 
 const fn default_question(wanted: ReplyForm) -> &'static str {
@@ -124,7 +126,7 @@ const fn default_question(wanted: ReplyForm) -> &'static str {
     }
 }
 
-/// About what one person answers in a sitting. More would set money aside for answers that look worse than
-/// those which the first replies may leave.
+/// About what one person answers in a session. More would reserve money for answers that look worse than the
+/// ones that remain after the first replies.
 const CARDS_MAX: u32 = 20;
 const CARDS_LIMIT: u32 = 10_000;

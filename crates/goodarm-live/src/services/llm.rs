@@ -1,4 +1,4 @@
-//! A model that judges an answer, or solves the question afresh.
+//! A model that judges an answer, solves the question again, or answers it.
 
 mod api;
 mod chat;
@@ -47,7 +47,7 @@ pub struct Llm {
     prompt: Template,
     system: Option<Template>,
     task: Task,
-    /// What the user says of the longest prompt.
+    /// The tokens of the longest prompt, if the user knows.
     input_tokens_max: Option<u32>,
     freshness: Box<Freshness>,
 }
@@ -57,7 +57,7 @@ enum Task {
     Judge(Parser),
     Weigh(Logprobs),
     Solve(Solver),
-    /// Answers the question; whether its answers are votes, which must be fresh.
+    /// Answers the question. Answers that are votes must be fresh.
     Answer {
         votes: bool,
     },
@@ -85,14 +85,14 @@ impl Task {
 }
 
 impl Llm {
-    /// A verifier or a generator; keys are read from the environment now.
+    /// A verifier or a generator. Reads keys from the environment.
     pub fn new(keys: &LlmKeys, context: &ServiceContext<'_>) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = if context.makes_answers {
             keys.generator_problems(context)
         } else {
             keys.problems(context)
         };
-        // The prompt of a generator has the question alone, as a solver's.
+        // The prompt of a generator has only the question, as a solver's.
         let role =
             if context.makes_answers { LlmRole::Solver } else { keys.role.unwrap_or_default() };
         let known_count = problems.len();
@@ -113,7 +113,7 @@ impl Llm {
                 problems.push(KeyProblem::new("prompt", message));
             }
             if problems.len() == known_count {
-                // A solver is asked the question, and compared with every answer to it.
+                // A solver gets the question, and its reply is compared with every answer to it.
                 let questions = context.questions.filter(|_| role == LlmRole::Solver);
                 let shown = questions.unwrap_or(context.candidates);
                 problems.extend(prompt.missing_field_problem("prompt", shown));
@@ -132,7 +132,7 @@ impl Llm {
         }
     }
 
-    /// What is known about it in a job that counts this unit.
+    /// Facts about it in a job with this unit.
     pub fn manifest(&self, unit: Unit) -> Manifest {
         let known = self.chat.endpoint.manifest();
         let (answers_questions, final_answers) = match &self.task {
@@ -172,8 +172,8 @@ impl Llm {
         }
     }
 
-    /// Yes and no are binary, and so is being the same as another's final answer. The probability
-    /// of a first token is always the same.
+    /// Yes and no are binary, and so is a comparison of final answers. The probability of a first token is always
+    /// the same.
     const fn scores(&self) -> Scores {
         match &self.task {
             Task::Weigh(logprobs) if logprobs.is_exact() => Scores::Exact,
@@ -182,15 +182,15 @@ impl Llm {
         }
     }
 
-    /// A token is at least a byte, so no prompt has more tokens than bytes; a server's own marks
-    /// around messages come on top. The user may know a lower bound.
+    /// A token is at least a byte, so a prompt has at most as many tokens as bytes, plus the server's own marks
+    /// around messages. The user may know a lower bound.
     fn most_input_tokens(&self, message_bytes: usize) -> u64 {
         let most = message_bytes as u64 + CHAT_OVERHEAD_TOKENS;
         let known = self.input_tokens_max.map_or(most, |known| most.min(u64::from(known)));
         self.request_count_max() * known
     }
 
-    /// A sign that replies are not fresh.
+    /// A sign that replies come from a cache.
     pub fn repeats(&self) -> Option<Repeats> {
         self.freshness.repeats()
     }
@@ -204,7 +204,7 @@ impl Llm {
         }
     }
 
-    /// A reply that the limit of tokens cut off counts as failed, unless its first word decides.
+    /// A reply that was cut off by the limit of tokens counts as failed, unless its first word decides.
     async fn judge(&self, parser: &Parser, candidate: &Candidate, throttle: &Throttle) -> Reply {
         let said = match self.fresh(candidate, throttle).await {
             Ok(said) => said,
@@ -228,7 +228,7 @@ impl Llm {
         Reply { verdict, usage: said.usage, text: shorten(said.text) }
     }
 
-    /// The whole of one reply.
+    /// One complete reply as the answer.
     async fn answer(&self, votes: bool, question: &Candidate, throttle: &Throttle) -> Reply {
         let said = if votes {
             self.fresh(question, throttle).await
@@ -275,8 +275,8 @@ impl Llm {
         logprobs.count(solver::all(requests).await)
     }
 
-    /// Sends the messages for a candidate once, void attempts and their retries included. What is
-    /// no text is a call's reply already.
+    /// Sends the messages for a candidate, with retries of void attempts. The error is the reply of a call without
+    /// a text.
     async fn ask(&self, candidate: &Candidate, throttle: &Throttle) -> Result<ChatReply, Reply> {
         let (system, prompt) = self.messages(candidate).map_err(unrendered)?;
         self.chat.ask(system.as_deref(), &prompt, throttle).await
@@ -287,7 +287,7 @@ impl Llm {
         Ok((system, self.prompt.render(candidate)?))
     }
 
-    /// One reply, of which note is taken.
+    /// The same, and checks that the reply is fresh.
     async fn fresh(&self, candidate: &Candidate, throttle: &Throttle) -> Result<ChatReply, Reply> {
         let said = self.ask(candidate, throttle).await?;
         self.freshness.note(&candidate.id, &said.id, &said.text);
@@ -348,12 +348,12 @@ fn price(unit: Unit) -> DefaultPrice {
     }
 }
 
-/// Nothing was sent, but why depends on the answer, so it counts.
+/// Nothing was sent, but the reason depends on the answer, so it counts.
 fn unrendered(error: TemplateError) -> Reply {
     let failed = Reply::failed(CountedFailure::Unreadable, format!("prompt: {error}"));
     Reply { usage: NOTHING, ..failed }
 }
 
 const CUT: &str = "the limit of tokens (max_tokens) cut the reply off";
-/// What a chat template adds to a prompt, and more.
+/// An upper bound of what a chat template adds to a prompt.
 const CHAT_OVERHEAD_TOKENS: u64 = 256;

@@ -1,5 +1,4 @@
-//! RecordedService answers to questions, in the place of whoever gave them: a generator or a solver that can be
-//! tried without either.
+//! Recorded answers to questions, as a generator or a solver.
 
 use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::problem::{KeyProblem, collect};
@@ -13,7 +12,7 @@ use super::recorded::{DrawSettings, RecordedDraw, RecordedService};
 use super::{KindKeys, ServiceContext};
 use crate::service::{FinalAnswerRule, Service};
 
-/// RecordedService answers to questions.
+/// Recorded answers to questions.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolKeys {
@@ -71,7 +70,7 @@ impl PoolKeys {
         let RecordedAnswers { mut file, mut by_question } =
             RecordedAnswers::read(&place, of).map_err(wrong)?;
         file.path = name_of(path, &place);
-        // In a run each has its own, and a file is one pool.
+        // In a run each service has its own answers; a file is one pool.
         let own = if place.is_dir() { format!("{} of {path}", of) } else { path.clone() };
         let (draws, seed) = (self.draws.unwrap_or_default(), context.seed);
         let manner = DrawSettings { draws, seed, is_about_questions: true, own: Some(own) };

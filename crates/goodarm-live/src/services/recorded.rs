@@ -1,6 +1,5 @@
-//! RecordedService outcomes and answers in the place of whoever gave them. What the k-th call about something brings
-//! depends on the seed, on what it is about and on k alone, so a call that was lost can be made again and says
-//! the same.
+//! Services that draw from recorded outcomes or answers. The k-th draw about a subject depends only on the seed,
+//! the subject and k, so a call that was lost can be repeated with the same reply.
 
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure};
 use goodarm_data::candidates::Candidates;
@@ -26,24 +25,24 @@ pub(super) struct RecordedDraw {
 pub(super) struct DrawSettings {
     pub(super) draws: Draws,
     pub(super) seed: u64,
-    /// Whether calls are about questions, and bring answers.
+    /// Whether calls are about questions, and their outcomes are answers.
     pub(super) is_about_questions: bool,
-    /// What of the recording nobody else may draw from if each call is drawn once; `None` if others may.
+    /// The part of the recording that only one service may draw from in order; `None` if several may.
     pub(super) own: Option<String>,
 }
 
-/// RecordedService calls, subject by subject.
+/// Recorded calls, subject by subject.
 #[derive(Clone, Debug)]
 pub(super) struct RecordedService {
     calls: Vec<RecordedDraw>,
-    /// Where the calls about each subject begin, and where the last one's end.
+    /// The index of the first call about each subject, and the number of calls.
     starts: Vec<usize>,
     manner: DrawSettings,
 }
 
 impl RecordedService {
-    /// The calls about each of these candidates or questions; the error says how many have none, and which
-    /// is the first.
+    /// A service with the calls about each of these candidates or questions. The error has the number of
+    /// subjects without calls, and the first of them.
     pub(super) fn service(
         mut of: impl FnMut(&str) -> Vec<RecordedDraw>,
         subjects: &Candidates,
@@ -93,7 +92,7 @@ impl RecordedService {
         if self.calls.iter().all(is_binary) { Scores::Binary } else { Scores::UNIT }
     }
 
-    /// What was recorded.
+    /// The noun for what was recorded.
     const fn what(&self) -> &'static str {
         if self.manner.is_about_questions { "answers" } else { "outcomes" }
     }
@@ -127,7 +126,7 @@ impl Local for RecordedService {
     }
 }
 
-/// A hash of where the draw is made: its low bits choose, with a bias below 10⁻¹².
+/// A hash of the position of a draw. Its low bits choose, with a bias below 10⁻¹².
 fn draw(seed: u64, arm: ArmId, attribute: AttributeId, order: u64) -> u64 {
     let mut state = seed;
     for word in [u64::from(arm.0), u64::from(attribute.0), order] {

@@ -1,4 +1,4 @@
-//! RecordedService outcomes as a verifier.
+//! Recorded outcomes as a verifier.
 
 use goodarm_data::problem::KeyProblem;
 use goodarm_files::Draws;
@@ -11,7 +11,7 @@ use super::recorded::{DrawSettings, RecordedDraw, RecordedService};
 use super::{KindKeys, ServiceContext};
 use crate::service::Service;
 
-/// RecordedService outcomes.
+/// Recorded outcomes.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayKeys {

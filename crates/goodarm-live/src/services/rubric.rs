@@ -1,4 +1,4 @@
-//! Criteria: one reply, a score for each of them.
+//! Rubrics: one reply has a score for each criterion.
 
 use goodarm_core::CountedFailure;
 use goodarm_data::problem::KeyProblem;
@@ -6,7 +6,7 @@ use goodarm_record::job_file::ServiceKeys;
 use goodarm_record::reply::Verdict;
 use serde_json::Value;
 
-/// Where a reply has the score of each criterion.
+/// The criteria, with JSON pointers to their scores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rubric {
     criteria: Vec<Criterion>,
@@ -19,8 +19,7 @@ struct Criterion {
 }
 
 impl Rubric {
-    /// The rubric of a verifier, if it has criteria; what is wrong with them is said by
-    /// [`problems`].
+    /// The rubric of a verifier, if it has criteria. [`problems`] checks them.
     pub(crate) fn of(keys: &ServiceKeys) -> Option<Self> {
         let criteria = keys.criteria.as_ref()?.iter();
         let criterion = |keys: &goodarm_record::job_file::CriterionKeys| Criterion {
@@ -30,12 +29,12 @@ impl Rubric {
         Some(Self { criteria: criteria.map(criterion).collect() })
     }
 
-    /// How many scores a reply has.
+    /// The number of scores of a reply.
     pub(crate) const fn count(&self) -> usize {
         self.criteria.len()
     }
 
-    /// The scores in a reply. One that it lacks is missing alone; a reply without any is unreadable.
+    /// The scores in a reply. A missing score does not affect the others; a reply without any is unreadable.
     pub(crate) fn verdict(
         &self,
         reply: &Value,
@@ -57,7 +56,7 @@ impl Rubric {
     }
 }
 
-/// Everything that is wrong with the criteria of a verifier as they are written.
+/// All problems with the criteria of a verifier.
 pub(crate) fn problems(keys: &ServiceKeys) -> Vec<KeyProblem> {
     let Some(criteria) = &keys.criteria else { return Vec::new() };
     let mut problems = Vec::new();

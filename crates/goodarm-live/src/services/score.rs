@@ -1,4 +1,4 @@
-//! Scores and costs in what programs and servers answer.
+//! Scores, answers and costs in the replies of programs and servers.
 
 use goodarm_core::{Cost, CountedFailure};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::ServiceContext;
 use super::rubric::Rubric;
 use crate::service::Manifest;
 
-/// What a program or a server is to say.
+/// What a reply of a program or a server has to contain.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum ReplyForm {
     /// A score.
@@ -30,7 +30,7 @@ impl ReplyForm {
         Rubric::of(context.keys).map_or(Self::Score, Self::Scores)
     }
 
-    /// What is known of a service, with what it is to say.
+    /// Adds the form of the replies to the facts about a service.
     pub(crate) fn manifest(&self, known: Manifest) -> Manifest {
         let criteria_count = match self {
             Self::Scores(rubric) => rubric.count(),
@@ -49,12 +49,12 @@ pub(crate) fn score_of(value: &Value) -> Option<f64> {
     }
 }
 
-/// The same, or what is there instead.
+/// A score, or an error with the value found instead.
 pub(crate) fn score_at(value: &Value) -> Result<f64, String> {
     score_of(value).ok_or_else(|| format!("not a score: {}", in_short(&value.to_string())))
 }
 
-/// An answer to a question: a text, or anything else that is there as JSON.
+/// An answer to a question: a text, or any other value as JSON.
 pub(crate) fn answer_at(found: Option<&Value>, pointer: &str) -> Verdict {
     match found {
         Some(Value::String(text)) => Verdict::answer(text.clone(), String::new()),
@@ -66,7 +66,7 @@ pub(crate) fn answer_at(found: Option<&Value>, pointer: &str) -> Verdict {
     }
 }
 
-/// A cost that a ledger can take.
+/// A cost that the ledger accepts.
 pub(crate) fn cost_of(value: Option<&Value>) -> Option<Cost> {
     Cost::of_price(value?.as_f64()?).ok()
 }

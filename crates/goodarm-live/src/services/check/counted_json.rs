@@ -1,5 +1,5 @@
-//! JSON as a schema sees it: every look at a value is a step. Once the steps or the stack are used up,
-//! all that is left looks like null, which has nothing inside: whatever is at work comes to an end.
+//! JSON for a schema validator, with a counter: every access to a value is a step. Once the steps or the stack
+//! are used up, every value appears as null, so the validator soon ends.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,28 +10,28 @@ use jsonschema::JsonType;
 use jsonschema::json::{Array, Json, Node, NodeIdentity, Object, SerdeJson, cmp};
 use serde_json::{Map, Number, Value};
 
-/// JSON whose looks are counted.
+/// JSON with counted accesses.
 #[derive(Debug)]
 pub(super) struct CountedJson;
 
-/// What looks are counted with.
+/// Counts accesses.
 #[derive(Debug)]
 pub(super) struct Counter {
     steps: Steps,
     prices: Prices,
-    /// Where the stack was at the beginning.
+    /// The stack pointer at the beginning.
     stack: usize,
     limit: Cell<Option<Limit>>,
 }
 
-/// The steps that some values take beyond those of a look, because of what a schema does with them.
+/// Additional steps of some values, depending on the keywords of the schema.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prices {
-    /// A text or a name, which patterns may be matched against.
+    /// For a text or a name, which is matched against patterns.
     pub(super) text: u64,
-    /// How many times as long as it is a text is, as the slowest pattern sees it; 0 without patterns.
+    /// Factor of the length of a text for the slowest pattern; 0 without patterns.
     pub(super) slowness: usize,
-    /// A number that is not an integer, which may be divided with all its digits.
+    /// For a number that is not an integer, whose division takes all its digits.
     pub(super) number: u64,
 }
 
@@ -41,7 +41,7 @@ impl Counter {
         Self { steps, prices, stack: stack_now(), limit: Cell::new(None) }
     }
 
-    /// What has run out.
+    /// The limit that was reached.
     pub(super) fn limit(&self) -> Option<Limit> {
         self.limit.get()
     }
@@ -56,19 +56,19 @@ impl Counter {
     }
 }
 
-/// About where the stack ends now.
+/// The approximate stack pointer.
 #[inline(never)]
 fn stack_now() -> usize {
     let here = 0_u8;
     std::ptr::from_ref(std::hint::black_box(&here)).addr()
 }
 
-/// A value and what counts the looks at it; nothing counts those at a property's name.
+/// A value with its counter; `None` for the name of a property, which is not counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted<'a, T: ?Sized = Value> {
     value: &'a T,
     counter: Option<&'a Counter>,
-    /// The names on the way to it: every error holds a copy of them.
+    /// The length of the names in its path: every error has a copy of them.
     path_bytes: usize,
 }
 
@@ -170,7 +170,7 @@ impl<'a> Node<'a, CountedJson> for Counted<'a> {
         cmp::equal(self.look(), expected)
     }
 
-    /// For errors: the value itself, whatever is left.
+    /// For errors: the value itself, even without steps left.
     fn to_value(&self) -> Cow<'a, Value> {
         self.take(STEPS_PER_ERROR + text_steps(self.path_bytes));
         Cow::Borrowed(self.value)
@@ -233,14 +233,14 @@ impl<'a> Array<'a, CountedJson> for Counted<'a, [Value]> {
         Elements { array: self.with(self.value, 0), elements: self.value.iter() }
     }
 
-    /// By a text that equal values share. Hashes of values would not do: all arrays of arrays without
-    /// anything else inside have the same.
+    /// Compares by a canonical text. Hashes of values would be too slow: all nested arrays without other values
+    /// have the same one.
     fn is_unique(&self) -> bool {
         let mut seen = HashSet::with_capacity(self.value.len());
         self.value.iter().all(|value| {
             let mut text = String::new();
             write_alike(value, &mut text);
-            // Those that are not looked at are null.
+            // Without steps left, all values are equal.
             self.take_text(&text) && seen.insert(text)
         })
     }
@@ -262,8 +262,8 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// Writes a value such that two are written alike if and only if a schema takes them for equal: numbers
-/// by their size, and members in any order.
+/// Writes the canonical text of a value. Two values have the same text if and only if they are equal to a schema:
+/// numbers by their size, and members in any order.
 fn write_alike(value: &Value, text: &mut String) {
     match value {
         Value::Number(number) => text.push_str(&number_alike(number)),
@@ -293,7 +293,7 @@ fn write_alike(value: &Value, text: &mut String) {
 
 fn number_alike(number: &Number) -> String {
     match number.as_f64() {
-        // Every float of this size that is a whole number fits.
+        // Whole numbers of this size fit.
         #[expect(clippy::cast_possible_truncation, reason = "it is a whole number that fits")]
         Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e30 => {
             (float as i128).to_string()
@@ -303,7 +303,7 @@ fn number_alike(number: &Number) -> String {
 }
 
 static NULL: Value = Value::Null;
-/// What an error takes, beside the path in it.
+/// The steps of an error, in addition to its path.
 const STEPS_PER_ERROR: u64 = 8;
 /// Threads have 2 MiB or more.
 const STACK_BYTES_MAX: usize = 512 << 10;

@@ -1,4 +1,4 @@
-//! A JSON Schema, and whether it accepts an answer: an answer is looked at so often and no more.
+//! Validates answers by a JSON Schema, with a limit of steps.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// A schema from a file or from the job file itself. References to other places are not followed.
+    /// A schema from a file or from the job file itself. References to other files are not followed.
     pub(super) fn new(
         keys: &CheckKeys,
         folder: &Path,
@@ -78,8 +78,8 @@ impl Schema {
         }
     }
 
-    /// Why it is not accepted. Errors of branches inside of branches may be many more than the looks that
-    /// it took to say no: then this is all there is to say.
+    /// Why it is not accepted. Errors of nested branches may take many more steps than the validation: then the
+    /// reason has no details.
     fn reason(&self, value: &Value) -> String {
         let counter = Counter::new(STEPS_FOR_REASON, self.prices);
         let node = Counted::new(value, &counter);
@@ -95,7 +95,7 @@ impl Schema {
     }
 }
 
-/// About how long a value is as text.
+/// The approximate length of a value as text.
 pub(super) fn text_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
@@ -107,8 +107,8 @@ pub(super) fn text_bytes(value: &Value) -> usize {
     }
 }
 
-/// Looks for what takes more than one pass over a text, such as a pattern with a look-ahead, and for what
-/// divides. A word that is no keyword where it stands may make things dearer, and never cheaper.
+/// Finds keywords that take more than one pass over a text, such as a pattern with a look-ahead, and keywords that
+/// divide. A word that only looks like a keyword may increase the price, and never lower it.
 fn set_prices(schema: &Value, prices: &mut Prices) {
     let mut match_against = |pattern: &str| match Pattern::new(pattern) {
         Ok(pattern) => prices.slowness = prices.slowness.max(pattern.slowness()),
@@ -135,9 +135,9 @@ fn set_prices(schema: &Value, prices: &mut Prices) {
     }
 }
 
-/// How `serde_json` begins to say it.
+/// The beginning of the message of `serde_json`.
 const TOO_DEEP: &str = "recursion limit exceeded";
-/// A pattern with a look-ahead or a back-reference is tried in so many ways; then it matches nothing.
+/// The most backtracks of a pattern with a look-ahead or a back-reference; beyond that it does not match.
 const BACKTRACKS_MAX: usize = 10_000;
 const STEPS_PER_HARD_TEXT: u64 = 1000;
 /// `1e308` has hundreds of digits.

@@ -1,5 +1,5 @@
-//! The variables that a program gets: those that hardly any program can do without, and those that the
-//! job names. What else we were started with, such as the keys of other verifiers, is not its business.
+//! The environment variables of a program: common ones such as PATH, and those in the job. It does not get others,
+//! such as the keys of other services.
 
 use std::ffi::OsString;
 
@@ -14,8 +14,8 @@ use crate::services::endpoint::{add_from_url, key_from_environment, looks_like_a
 pub(super) struct Environment(Vec<(OsString, OsString)>);
 
 impl Environment {
-    /// The plain ones and those that are named, as they are now. Everything that is wrong with these is
-    /// an error; what is secret of them is noted.
+    /// The common variables and the named ones, with their present values. The secrets among the named ones are
+    /// added to `secrets`.
     pub(super) fn new(named: &[String], secrets: &mut Secrets) -> Result<Self, Vec<KeyProblem>> {
         let is_plain = |name: &str| {
             PLAIN.iter().any(|plain| plain.eq_ignore_ascii_case(name)) || name.starts_with("LC_")
@@ -36,7 +36,7 @@ impl Environment {
         self.0.iter().map(|(name, value)| (name, value))
     }
 
-    /// What helps if a program complains about a variable that we have and it has not.
+    /// Advice if a program complains about a variable that it did not get.
     pub(super) fn hint(&self, complaint: &str) -> Option<String> {
         let is_between = |sign: char| sign != '_' && !sign.is_ascii_alphanumeric();
         let is_held_back = |word: &&str| {
@@ -49,12 +49,12 @@ impl Environment {
     }
 }
 
-/// A variable that a job names. A key that is too short to be struck out of texts is an error.
+/// A variable that a job names. A key that is too short to be removed from texts is an error.
 fn read(name: &str, secrets: &mut Secrets) -> Result<OsString, KeyProblem> {
     let is_secret = is_secret(name);
     let value = match std::env::var_os(name) {
         Some(value) if !is_secret => value,
-        // It says what is wrong, too.
+        // For its error.
         _ => {
             key_from_environment("env", name)?;
             std::env::var_os(name).unwrap_or_default()
@@ -72,14 +72,14 @@ fn read(name: &str, secrets: &mut Secrets) -> Result<OsString, KeyProblem> {
     Ok(value)
 }
 
-/// Whether the name of a variable is that of a secret.
+/// Whether a variable is a secret, by its name.
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     name.split('_').any(|word| SECRET_WORDS.contains(&word))
         || ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|end| name.ends_with(end))
 }
 
-/// What hardly any program can do without, and what holds no secret.
+/// Common variables without secrets.
 const PLAIN: [&str; 26] = [
     "PATH",
     "HOME",

@@ -1,4 +1,4 @@
-//! A child process in a group of its own, of which nothing is left behind.
+//! A child process in its own process group. All its children end with it.
 
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
@@ -13,13 +13,13 @@ use super::tracker::{self, ProcessTracker};
 use super::{ProcessOutcome, Program};
 use crate::services::BODY_BYTES_MAX;
 
-/// A running program; killed with its children when dropped, also if it has ended and they have not.
+/// A running program. Dropping it kills it and its children, also if only they are left.
 #[derive(Debug)]
 pub(super) struct ChildProcess {
     child: Child,
     /// The process group that it leads.
     group: Option<u32>,
-    /// What has left the group is found by it; gone once it is killed.
+    /// Finds children that have left the group; `None` after the kill.
     tracker: Option<ProcessTracker>,
     is_killed: bool,
 }
@@ -40,20 +40,20 @@ impl ChildProcess {
             .args(&program.arguments)
             .env_clear()
             .envs(program.environment.iter())
-            .env(tracker::NAME, &tracker.mark)
+            .env(tracker::NAME, &tracker.tag)
             .current_dir(&program.folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        // Ctrl-C at the terminal is for us: calls in flight may end in peace.
+        // Ctrl-C at the terminal goes only to goodarm, so that calls in flight can finish.
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;
         Ok(Self { group: child.id(), tracker: Some(tracker), child, is_killed: false })
     }
 
-    /// The pipes, once.
+    /// The pipes; `None` the second time.
     pub(super) fn pipes(&mut self) -> Option<Pipes> {
         let stdin = self.child.stdin.take()?;
         let stdout = self.child.stdout.take()?;
@@ -61,7 +61,7 @@ impl ChildProcess {
         Some(Pipes { stdin, stdout, stderr })
     }
 
-    /// Feeds the program and waits for its end.
+    /// Writes the input and waits for the end of the program.
     pub(super) async fn finish(&mut self, input: &str) -> ProcessOutcome {
         let Some(Pipes { mut stdin, mut stdout, mut stderr }) = self.pipes() else {
             return ProcessOutcome::crashed("its pipes are gone".into(), Vec::new());
@@ -71,7 +71,7 @@ impl ChildProcess {
         let ended = {
             let mut listen = pin!(async {
                 let feed = async {
-                    // A program need not read what it is told.
+                    // A program need not read its input.
                     drop(stdin.write_all(input.as_bytes()).await);
                     drop(stdin);
                     Ok(())
@@ -89,7 +89,7 @@ impl ChildProcess {
                     Ok(()) => Ok(self.child.wait().await),
                     Err(reason) => Err(reason),
                 },
-                // Its children may hold the pipes open: they end with it.
+                // Its children, which may hold the pipes open, end with it.
                 status = self.child.wait() => {
                     self.kill_group();
                     match tokio::time::timeout(LAST_BYTES, listen).await {
@@ -127,7 +127,7 @@ impl ChildProcess {
         }
     }
 
-    /// Kills it with all its children, those that it left behind among them.
+    /// Kills it and all its children.
     pub(super) fn kill(&mut self) {
         if !mem::replace(&mut self.is_killed, true) {
             self.kill_group();
@@ -136,8 +136,8 @@ impl ChildProcess {
         }
     }
 
-    /// The group's number stays its own for as long as it has a member. If it has none, another
-    /// process could have got that number only if all others had been used since its end.
+    /// The number of a group is not reused while it has a member. Without one, another process could have got the
+    /// number only if all others had been used since.
     fn kill_group(&self) {
         #[cfg(unix)]
         if let Some(group) = self
@@ -145,7 +145,7 @@ impl ChildProcess {
             .and_then(|id| i32::try_from(id).ok())
             .and_then(rustix::process::Pid::from_raw)
         {
-            // It may be gone already, which is as good.
+            // Fails if it has ended already.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }
@@ -167,11 +167,11 @@ impl ProcessOutcome {
     }
 }
 
-/// The end of what a program says on stderr.
+/// The end of the standard error of a program.
 #[derive(Debug, Default)]
 pub(super) struct StderrTail {
     bytes: Vec<u8>,
-    /// Whether something came before it.
+    /// Whether earlier output was dropped.
     is_cut: bool,
 }
 
@@ -192,10 +192,10 @@ impl StderrTail {
         }
     }
 
-    /// What happened, and what the program said last.
+    /// What happened, and the last lines of standard error.
     fn said(&self, what: &str) -> String {
         let said = String::from_utf8_lossy(&self.bytes);
-        // Half a word may be half a secret, which nobody would recognise.
+        // Half a word may be half a secret, which would not be found and removed.
         let from = if self.is_cut { said.find(char::is_whitespace) } else { Some(0) };
         let said = &said[from.unwrap_or(said.len())..];
         let lines: Vec<&str> =
@@ -226,7 +226,7 @@ async fn read_all(
     }
 }
 
-/// What a program and its children wrote before they ended is there at once.
+/// The output of a program that has ended is available at once.
 const LAST_BYTES: Duration = Duration::from_millis(500);
 const TAIL_BYTES: usize = 2048;
 const TAIL_LINES: usize = 3;

@@ -1,9 +1,9 @@
-//! Whatever a command has started ends with it, and with goodarm, however that ends.
+//! Kills all processes that a command has started, when it ends or when goodarm ends.
 //!
-//! A process group is killed as one, but a child may have left it. So all that a command starts has a
-//! mark in its environment, which children inherit. Two look for marks: a thread of ours, a moment after
-//! a program has ended; and a shell beside us that sleeps until its end of a pipe closes, which is when
-//! goodarm is gone, by `kill -9` too. Both need Linux, where the environment of a process can be read.
+//! A process group is killed at once, but a child may have left it. So each command gets a tag in its environment,
+//! which its children inherit. Tagged processes are searched twice: by a thread, shortly after a program has ended;
+//! and by a shell that waits until its pipe from goodarm closes, also by `kill -9`. Both need Linux, where the
+//! environment of a process can be read.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,22 +12,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fs, thread};
 
-/// The mark of one program and of all that it starts. When it is dropped, they are looked for.
+/// The tag of one program and of all its children. Dropping it starts the search for them.
 #[derive(Debug)]
 pub(super) struct ProcessTracker {
     number: u64,
-    /// What the variable [`NAME`] is set to.
-    pub(super) mark: String,
+    /// The value of the variable [`NAME`].
+    pub(super) tag: String,
 }
 
-/// The variable that holds the mark.
+/// The environment variable of the tag.
 pub(super) const NAME: &str = "GOODARM_PROCESS";
 
 impl ProcessTracker {
-    /// A new mark, before the program starts.
+    /// A new tag, before the program starts.
     pub(super) fn new() -> Self {
         let mut guard = state();
-        // A process that was forked off has its own programs.
+        // A forked process has its own programs.
         let state = match &mut *guard {
             Some(state) if state.owner == std::process::id() => state,
             slot => slot.insert(State::new()),
@@ -36,7 +36,7 @@ impl ProcessTracker {
         state.last_number += 1;
         let number = state.last_number;
         state.live.insert(number);
-        Self { number, mark: format!("{}{number}", state.prefix) }
+        Self { number, tag: format!("{}{number}", state.prefix) }
     }
 }
 
@@ -55,17 +55,17 @@ impl Drop for ProcessTracker {
     }
 }
 
-/// What this process has started.
+/// The programs of this process.
 struct State {
     /// This process.
     owner: u32,
-    /// What its marks begin with.
+    /// The prefix of its tags.
     prefix: String,
     last_number: u64,
     /// Programs that have not ended.
     live: BTreeSet<u64>,
     is_search_due: bool,
-    /// The shell that outlives us for a moment. It reads from a pipe that nobody else has an end of.
+    /// The shell that survives goodarm for a moment. Only goodarm has the other end of its pipe.
     watcher: Option<Child>,
 }
 
@@ -83,8 +83,7 @@ impl State {
         }
     }
 
-    /// Sees to it that the shell is there. Where it cannot be started, goodarm can do no more than kill
-    /// groups while it lives.
+    /// Starts the shell if it is not running. If that fails, goodarm can only kill groups while it lives itself.
     fn watch(&mut self) {
         let is_there = |child: &mut Child| matches!(child.try_wait(), Ok(None));
         if !cfg!(target_os = "linux") || self.watcher.as_mut().is_some_and(is_there) {
@@ -94,14 +93,14 @@ impl State {
         shell.args(["-c", WATCH, &format!("{NAME}={}", self.prefix)]);
         shell.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         shell.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // What ends all of a terminal's processes must not end this one first.
+        // A signal to all processes of the terminal must not end it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut shell, 0);
         self.watcher = shell.spawn().ok();
     }
 }
 
-/// Kills what is left of programs that have ended.
+/// Kills the remaining children of programs that have ended.
 fn search() {
     let Some(prefix) = state().as_mut().map(|state| {
         state.is_search_due = false;
@@ -114,7 +113,7 @@ fn search() {
         let name = process.file_name();
         let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
         let Some(number) = number_of(&process.path(), &prefix) else { continue };
-        // One that has started meanwhile is among them.
+        // Read again for each process: a program may have started meanwhile.
         let is_left_behind = state().as_ref().is_some_and(|state| !state.live.contains(&number));
         if is_left_behind {
             kill(id);
@@ -125,15 +124,15 @@ fn search() {
 /// The number of the program that a process belongs to, if it is one of ours.
 fn number_of(process: &Path, prefix: &str) -> Option<u64> {
     let environment = fs::read(process.join("environ")).ok()?;
-    let mark =
+    let tag =
         environment.split(|&byte| byte == 0).find_map(|it| it.strip_prefix(prefix.as_bytes()))?;
-    std::str::from_utf8(mark).ok()?.parse().ok()
+    std::str::from_utf8(tag).ok()?.parse().ok()
 }
 
 #[cfg(unix)]
 fn kill(id: i32) {
     if let Some(process) = rustix::process::Pid::from_raw(id) {
-        // It may be gone already, which is as good.
+        // Fails if it has ended already.
         let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
     }
 }
@@ -146,10 +145,10 @@ fn state() -> MutexGuard<'static, Option<State>> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How often programs are followed up at most, and how long one may take to go by itself.
+/// The shortest time between two searches; also the time that children have to end by themselves.
 const SEARCH_DELAY: Duration = Duration::from_secs(1);
-/// Its name is the mark. A process may just be starting another, so it looks again until nothing was
-/// found three times.
+/// Its name is the tag. A process may just be starting another, so it searches until three searches in a row
+/// have found none.
 const WATCH: &str = r#"
 trap '' HUP INT TERM
 while read -r _; do :; done

@@ -1,9 +1,8 @@
-//! Programs that live on and answer one JSON line for each JSON line.
+//! Programs that serve many calls: one JSON line in, one JSON line out.
 //!
-//! A line too many would be taken for the answer to the next request. So each request has a number,
-//! `call`: of a worker that repeats it, other lines are passed over. Of one that does not, nobody can
-//! tell a late line from an answer; it is listened to now and then before it gets its next request, and
-//! one line that nobody asked for ends the verifier.
+//! An extra line would be taken for the answer to the next request. So each request has a number, `call`. If a
+//! worker repeats it, lines without it are skipped. Otherwise a late line cannot be told from an answer: goodarm
+//! sometimes waits for more output before the next request, and one unsolicited line ends the service.
 
 pub(crate) mod request;
 mod talk;
@@ -22,11 +21,11 @@ use super::{ProcessOutcome, Program, is_wanted};
 use crate::services::BODY_BYTES_MAX;
 use crate::transcript::{Exchange, Transcript};
 
-/// Workers that wait for work. There are never more than calls were in flight at once.
+/// Idle workers. There are at most as many as calls were in flight at once.
 #[derive(Debug)]
 pub(super) struct WorkerPool {
     state: Mutex<State>,
-    /// A new worker may take so much longer for its first answer.
+    /// The additional time of a new worker for its first answer.
     startup: Duration,
 }
 
@@ -35,9 +34,9 @@ struct State {
     idle: Vec<Worker>,
     is_closed: bool,
     call_count: u64,
-    /// Whether a worker has repeated the number of its call: then all of them do.
+    /// Whether a worker has repeated the number of its call. If one does, all do.
     repeats_calls: bool,
-    /// What a worker said unasked.
+    /// The first unsolicited line of a worker.
     unasked: Option<String>,
 }
 
@@ -46,8 +45,8 @@ impl WorkerPool {
         Self { state: Mutex::default(), startup }
     }
 
-    /// Gives the candidate to a worker, a new one if none is idle; how long it worked comes back, too.
-    /// An error means that no worker could be started.
+    /// Gives the candidate to a worker, a new one if none is idle. Returns the outcome and the time of work. An
+    /// error means that no worker could be started.
     pub(super) async fn call(
         &self,
         program: &Program,
@@ -75,7 +74,7 @@ impl WorkerPool {
         });
         let outcome = match said {
             WorkerReply::Answer(line) => {
-                // What it meant to say may yet come.
+                // Otherwise its answer may still come, so the worker is not used again.
                 if is_wanted(&line, &program.wanted) {
                     self.give_back(worker);
                 }
@@ -93,12 +92,12 @@ impl WorkerPool {
         Ok((outcome, worked))
     }
 
-    /// What a person should know about the workers.
+    /// A warning about unsolicited lines.
     pub(super) fn warning(&self) -> Option<ServiceWarning> {
         self.state().unasked.as_ref().map(|unasked| ServiceWarning {
             weakens_promise: true,
             text: format!(
-                "a worker wrote a line that nobody asked for ({unasked}), and it does not repeat \"call\": \
+                "a worker wrote an unsolicited line ({unasked}), and it does not repeat \"call\": \
                  scores may belong to other answers, and certificates may be wrong"
             ),
         })
@@ -120,7 +119,7 @@ impl WorkerPool {
         drop(idle);
     }
 
-    /// A worker that is alive, if one is idle. An error is what it said unasked.
+    /// An idle worker that is alive, if there is one. The error is an unsolicited line.
     async fn idle_worker(&self) -> Result<Option<Worker>, Vec<u8>> {
         loop {
             let Some(mut worker) = self.state().idle.pop() else { return Ok(None) };
@@ -142,13 +141,13 @@ impl WorkerPool {
         }
     }
 
-    /// No worker's lines are believed any more.
+    /// The outcome after an unsolicited line: no worker is trusted any more.
     fn mistrust(&self, program: &Program, unasked: &[u8], output: Vec<u8>) -> ProcessOutcome {
         let unasked = in_short(&program.text(unasked));
         let unasked = if unasked.is_empty() { "half a line".to_owned() } else { unasked };
         let reason = format!(
-            "it wrote more than one line for one request, and nobody can tell which one is the answer: \
-             {unasked:?} was not asked for. Let it repeat the request's \"call\" in its answers, or write \
+            "it wrote more than one line for one request, so the answer is unknown: {unasked:?} was not \
+             asked for. Let it repeat the request's \"call\" in its answers, or write \
              nothing else to standard output: logs belong on stderr"
         );
         self.state().unasked.get_or_insert(format!("{unasked:?}"));

@@ -1,4 +1,4 @@
-//! Where requests go: the addresses that a job names, checked, each with its own way there.
+//! The addresses of a job, checked, each with its own connections.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use super::EndpointKeys;
 use super::transport::{Transport, is_loopback};
 use crate::secrets::Secrets;
 
-/// One address, ready to be posted to.
+/// One address with its connections.
 pub(super) struct Address {
     pub(super) transport: Box<Transport>,
-    /// The address as the job has it, without the secrets.
+    /// The address as in the job, without secrets.
     pub(super) shown: String,
-    /// Where requests go, without what may be secret.
+    /// The full address of requests, without its query.
     pub(super) target: String,
-    /// The server's name, and its port if it has an unusual one.
+    /// The server's name, with the port if that is not the default.
     pub(super) host: String,
 }
 
@@ -39,22 +39,22 @@ impl Address {
     }
 }
 
-/// An address as the job has it, and what is posted to.
+/// An address as in the job, and the URL that requests go to.
 pub(super) struct AddressInput<'a> {
     text: &'a str,
     pub(super) url: Url,
-    /// Its number, counted from 1, if it stands in a list.
+    /// Its number in a list, counted from 1.
     number: Option<usize>,
 }
 
 impl AddressInput<'_> {
-    /// A problem with this address, under the key where it stands.
+    /// A problem with this address, under the right key.
     pub(super) fn problem(&self, problem: KeyProblem) -> KeyProblem {
         placed(self.number, problem)
     }
 }
 
-/// The addresses of `url` or `urls`, each completed by `complete`, or everything that is wrong with them.
+/// The addresses of `url` or `urls`, each completed by `complete`, or all problems with them.
 pub(super) fn read<'a>(
     keys: EndpointKeys<'a>,
     complete: impl Fn(Url) -> Result<Url, KeyProblem>,
@@ -95,21 +95,20 @@ fn one(message: &str) -> Vec<KeyProblem> {
     vec![KeyProblem::new("urls", message)]
 }
 
-/// A problem with an address, under the key where it stands. The address itself is not shown: it may be
-/// a key that was pasted.
+/// A problem with an address, under the right key. The address itself is not shown: it may be a pasted key.
 fn placed(number: Option<usize>, problem: KeyProblem) -> KeyProblem {
     let Some(number) = number else { return problem };
     let message = format!("address {number}: {}", problem.message);
     KeyProblem { key: "urls".into(), message, ..problem }
 }
 
-/// An address as people may see it: keys are kept in its query, or in place of a name.
+/// An address that can be shown: its query and user name, which may be keys, are hidden.
 fn target_of(url: &Url) -> String {
     let query = if url.query().is_some() { "?(hidden)" } else { "" };
     format!("{}{}{query}", url.origin().ascii_serialization(), url.path())
 }
 
-/// What is to be said of a key that goes over the network for all to read.
+/// A warning about a key that is sent without encryption.
 pub(super) fn exposed_key(keys: EndpointKeys<'_>) -> Option<String> {
     let mut headers = keys.headers.into_iter().flat_map(|headers| headers.values());
     if keys.api_key_env.is_none() && !headers.any(|value| value.starts_with("env:")) {
@@ -120,7 +119,7 @@ pub(super) fn exposed_key(keys: EndpointKeys<'_>) -> Option<String> {
     let open = urls.find(|url| url.scheme() == "http" && !is_loopback(url))?;
     let host = open.host_str().unwrap_or_default();
     Some(format!(
-        "sends its key to {host} without encryption, for all on the way to read: https:// hides it"
+        "sends its key to {host} without encryption, where others on the network can read it: use https://"
     ))
 }
 
@@ -146,7 +145,7 @@ fn url_of(written: &str) -> Result<Url, KeyProblem> {
     }
 }
 
-/// The address that was probably meant, if it holds nothing secret.
+/// The address that was probably meant, if it contains no secret.
 fn with_scheme(written: &str) -> Option<String> {
     if written.contains("//") || written.contains(['@', '?', '#']) {
         return None;
@@ -154,7 +153,7 @@ fn with_scheme(written: &str) -> Option<String> {
     let url = Url::parse(&format!("https://{written}")).ok()?;
     let host = url.host_str().unwrap_or_default();
     let is_near = url.port().is_some() || host == "localhost";
-    // A key has neither a port nor a path, and seldom small letters alone.
+    // A key has no port and no path, and rarely only small letters.
     let is_name = host.contains('.') && written.contains('/') && written.starts_with(host);
     if !is_near && !is_name {
         return None;
@@ -162,5 +161,5 @@ fn with_scheme(written: &str) -> Option<String> {
     Some(format!("{}://{written}", if is_near { "http" } else { "https" }))
 }
 
-/// Each request looks at all of them.
+/// Each request compares all of them.
 const ADDRESSES_MAX: usize = 256;

@@ -1,10 +1,10 @@
-//! How long a server asks us to wait.
+//! The pause that a server asks for.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// What `Retry-After` asks for, in seconds or as a date, or `retry-after-ms`.
+/// The pause in `Retry-After`, in seconds or as a date, or in `retry-after-ms`.
 pub(super) fn read(headers: &HeaderMap) -> Option<Duration> {
     if let Some(millis) = headers.get("retry-after-ms").and_then(|value| value.to_str().ok()) {
         let seconds = millis.trim().parse::<f64>().ok()? / 1000.0;

@@ -1,4 +1,4 @@
-//! Keys: where they come from, and that they go nowhere else.
+//! Reads keys, and keeps them out of everything but requests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,10 +18,10 @@ pub(crate) fn add_from_url(secrets: &mut Secrets, url: &Url) {
     [url.username(), url.password().unwrap_or_default(), url.fragment().unwrap_or_default()]
         .into_iter()
         .for_each(|secret| secrets.add(secret));
-    // Azure has its version there, which a person may want to see.
+    // Azure has its version there, which people may want to see.
     let pairs = url.query_pairs().filter(|(name, _)| name != "api-version");
     pairs.for_each(|(name, value)| secrets.add(if value.is_empty() { &name } else { &value }));
-    // As they are written, too.
+    // Also as they are written.
     for pair in url.query().unwrap_or_default().split('&') {
         match pair.split_once('=') {
             Some(("api-version", _)) => {}
@@ -96,7 +96,7 @@ pub(super) fn headers(
     headers
 }
 
-/// The job's headers for people: what may be a secret is hidden, and all that is not known to be none.
+/// The headers of the job for people. Only values of known public headers are shown.
 pub(super) fn shown(headers: &HeaderMap) -> String {
     let shown = |(name, value): (&HeaderName, &HeaderValue)| {
         let is_known = PUBLIC_HEADERS.contains(&name.as_str());
@@ -106,7 +106,7 @@ pub(super) fn shown(headers: &HeaderMap) -> String {
     headers.iter().map(shown).collect()
 }
 
-/// Where a key seems to stand in what the job sends, if one does: the job is kept with the run.
+/// The position of a probable key in a value that the job sends. The job is kept with the run.
 pub(crate) fn pasted_key(name: &str, value: &Value) -> Option<String> {
     let within = |inner: &str| format!("{name}.{inner}");
     match value {
@@ -124,8 +124,7 @@ pub(crate) fn pasted_key(name: &str, value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a key seems to stand in a text that is sent, such as a prompt, or JSON with a template's
-/// marks in it.
+/// Whether a text that is sent, such as a prompt or a template of JSON, probably contains a key.
 pub(crate) fn has_pasted_key(text: &str) -> bool {
     let parts: Vec<&str> = text.split('"').collect();
     let is_field = |part: &[&str]| {
@@ -136,7 +135,7 @@ pub(crate) fn has_pasted_key(text: &str) -> bool {
     words(text).any(is_surely_a_key) || parts.windows(3).any(is_field)
 }
 
-/// What to do about a key in `place`.
+/// A problem with a key in `place`.
 pub(crate) fn pasted_key_problem(key: &'static str, place: &str) -> KeyProblem {
     let message = format!(
         "{place} looks like a key, and the job is kept with the run: put the key in an environment \
@@ -150,7 +149,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_between)
 }
 
-/// A prompt may speak of sk-learn.
+/// More than a prefix, since a prompt may mention sk-learn.
 fn is_surely_a_key(word: &str) -> bool {
     word.starts_with("sk-")
         && word.len() >= KEY_BYTES_MIN
@@ -161,14 +160,14 @@ fn is_secret(header: &HeaderName, written: &str) -> bool {
     written.starts_with("env:") || is_about_a_secret(header.as_str())
 }
 
-/// Whether a name in lower case is that of a secret.
+/// Whether a name in lower case is the name of a secret.
 fn is_about_a_secret(name: &str) -> bool {
     ["auth", "key", "token", "secret", "cookie", "passw", "credential"]
         .iter()
         .any(|part| name.contains(part))
 }
 
-/// A piece of a job file for people: keys that were pasted into it are struck out, and nothing moves.
+/// A part of a job file for people: pasted keys are replaced by asterisks of the same length.
 pub(crate) fn without_keys(text: &str) -> String {
     text.split_inclusive('\n').map(line_without_keys).collect()
 }
@@ -185,7 +184,7 @@ fn line_without_keys(line: &str) -> String {
     line.split_inclusive(is_between).map(hidden).collect()
 }
 
-/// The password of `Basic …`, which a server knows in the clear.
+/// Adds the password of `Basic …`, which a server may repeat in plain text.
 fn add_login(secrets: &mut Secrets, value: &str) {
     let login = value.strip_prefix("Basic ").and_then(|it| STANDARD.decode(it.trim()).ok());
     let login = login.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -194,7 +193,7 @@ fn add_login(secrets: &mut Secrets, value: &str) {
     }
 }
 
-/// A key that can be struck out of texts, or a word that says that there is none.
+/// A key that is long enough to be removed from texts, or a word such as `none`.
 pub(crate) fn key_from_environment(
     key: &'static str,
     variable: &str,
@@ -219,7 +218,7 @@ fn from_environment(key: &'static str, variable: &str) -> Result<String, KeyProb
         Err(std::env::VarError::NotPresent) => "is not set",
         Err(std::env::VarError::NotUnicode(_)) => "is not text",
     };
-    // A key that was pasted in place of the name must not be shown.
+    // A key that was pasted instead of the name must not be shown.
     let message = if is_name(variable) {
         format!("the environment variable {variable} {problem}")
     } else {
@@ -236,7 +235,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_part) && !looks_like_a_key(text)
 }
 
-/// Keys are long and mix digits with small letters, which names of variables and of teams do not.
+/// Keys are long and mix digits with small letters, unlike names of variables and teams.
 pub(crate) fn looks_like_a_key(word: &str) -> bool {
     let is_long = word.len() >= KEY_BYTES_MIN;
     let is_mixed = word.contains(|sign: char| sign.is_ascii_digit())
@@ -251,10 +250,10 @@ fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, 
     Ok(value)
 }
 
-/// Headers that hold no secret, and that a person wants to see.
+/// Headers without secrets that people want to see.
 const PUBLIC_HEADERS: [&str; 5] =
     ["anthropic-version", "anthropic-beta", "api-version", "openai-beta", "content-type"];
-/// What people write where a key is asked for and none is needed.
+/// What people write where no key is needed.
 const NO_KEYS: [&str; 8] =
     ["none", "null", "empty", "dummy", "unused", "ollama", "no-key", "nokey"];
 const KEY_BYTES_MIN: usize = 20;

@@ -1,4 +1,4 @@
-//! Statuses that say that no work was begun, whatever the answer is.
+//! HTTP statuses of requests that were not processed, for reasons that do not depend on the answer.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use goodarm_core::VoidFailure;
 use goodarm_data::problem::KeyProblem;
 use serde_json::Value;
 
-/// Which statuses are void beside 401 and 429, which always are.
+/// The statuses that are void in addition to 401 and 429.
 pub(super) enum VoidStatus {
-    /// 503 and 529 if the server says when to come back, and 503 while it loads its model.
+    /// 503 and 529 with a `Retry-After`, and 503 while a model is being loaded.
     Marked,
-    /// These, whatever the body says.
+    /// These, with any body.
     Listed(Vec<u16>),
 }
 
@@ -29,7 +29,7 @@ impl VoidStatus {
         }
     }
 
-    /// In which way a status is void, if it is.
+    /// The void failure of a status, if it is void.
     pub(super) fn failure(
         &self,
         status: u16,
@@ -50,8 +50,8 @@ impl VoidStatus {
     }
 }
 
-/// Whether an error is that a model is being loaded, in the forms of servers that say so before they
-/// look at a request. To find these words in any error would not do: it may quote the answer.
+/// Whether an error reports that a model is being loaded, in the forms of servers that do so before they read a
+/// request. Searching any error for these words would be wrong: it may quote the answer.
 fn is_loading(body: &[u8]) -> bool {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let error = &body["error"];

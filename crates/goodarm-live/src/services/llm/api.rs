@@ -1,4 +1,4 @@
-//! What an endpoint speaks: where it is asked, how it knows us, and in which form.
+//! The two APIs of endpoints: path, key header, and form of requests and replies.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,7 @@ use super::temperature::Temperature;
 use crate::services::endpoint::KeyHeader;
 
 impl Api {
-    /// The address to POST to: the base address and the rest of the path, unless that is there
-    /// already.
+    /// The address to POST to: the base address, with the rest of the path if it is missing.
     pub(super) fn url(self, base: Url) -> Result<Url, KeyProblem> {
         let mut url = base;
         let path = url.path().trim_end_matches('/');
@@ -38,7 +37,7 @@ impl Api {
         }
     }
 
-    /// The user's headers, and those without which the endpoint does not listen.
+    /// The user's headers, and the headers that the endpoint requires.
     pub(super) fn headers(self, keys: &LlmKeys) -> BTreeMap<String, String> {
         let mut headers = keys.headers.clone().unwrap_or_default();
         let version = "anthropic-version";
@@ -49,7 +48,7 @@ impl Api {
         headers
     }
 
-    /// What this endpoint does not know.
+    /// Problems with keys that this API does not support.
     pub(super) fn problems(self, keys: &LlmKeys) -> Vec<KeyProblem> {
         let mut problems = Vec::new();
         if keys.max_tokens.is_some() && keys.max_completion_tokens.is_some() {
@@ -79,7 +78,7 @@ impl Api {
         problems
     }
 
-    /// The messages, as the last keys of a request of which the first ones are written.
+    /// The messages, as the last keys of a request.
     pub(super) fn push_messages(self, body: &mut String, system: Option<&str>, prompt: &str) {
         let system = match (self, system) {
             (Self::Anthropic, Some(system)) => {
@@ -98,7 +97,7 @@ impl Api {
         body.push_str("]}");
     }
 
-    /// What a reply says.
+    /// The content of a reply.
     pub(super) fn read(self, body: &[u8]) -> Result<ChatResponse, serde_json::Error> {
         Ok(match self {
             Self::OpenAi => serde_json::from_slice::<Completion>(body)?.into(),
@@ -106,7 +105,7 @@ impl Api {
         })
     }
 
-    /// What a reply is called.
+    /// The name of a reply in messages.
     pub(super) const fn reply_name(self) -> &'static str {
         match self {
             Self::OpenAi => "a chat completion",

@@ -17,7 +17,7 @@ use super::usage::{ExchangeTexts, UsageCheck};
 use crate::services::endpoint::{Endpoint, EndpointKeys, ResponseBody};
 use crate::throttle::Throttle;
 
-/// An endpoint with everything that stays the same from request to request.
+/// An endpoint with everything that is the same in all requests.
 #[derive(Debug)]
 pub(super) struct Chat {
     pub(super) endpoint: Endpoint,
@@ -26,7 +26,7 @@ pub(super) struct Chat {
     model: String,
     /// The request up to its messages.
     head: String,
-    /// The most tokens of a reply, if the requests say.
+    /// The limit of tokens of a reply, if requests have one.
     pub(super) max_tokens: Option<u32>,
     pub(super) usage_check: UsageCheck,
 }
@@ -34,15 +34,15 @@ pub(super) struct Chat {
 /// A text from a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ChatReply {
-    /// What it said, without thoughts and without secrets.
+    /// Its text, without thoughts and without secrets.
     pub text: String,
-    /// The limit of tokens cut it off.
+    /// Whether the limit of tokens cut it off.
     pub is_cut: bool,
-    /// The server's name for it; empty if it gives none.
+    /// The id that the server gave it; may be empty.
     pub id: String,
     /// Tokens and time.
     pub usage: Usage,
-    /// The log-probabilities of its tokens, as the server has them; null if it gives none.
+    /// The log-probabilities of its tokens in the form of the server; null without any.
     pub logprobs: Value,
 }
 
@@ -80,13 +80,12 @@ impl Chat {
         self.endpoint.shown(|address| format!("{address} {}", self.model))
     }
 
-    /// A request word for word, without the secrets.
+    /// The exact request, without secrets.
     pub(super) fn request(&self, system: Option<&str>, prompt: &str) -> String {
         self.endpoint.request(&self.body(system, prompt))
     }
 
-    /// Asks once, void attempts and their retries included. What is not a text is a call's reply
-    /// already.
+    /// Asks once, with retries of void attempts. The error is the reply of a call without a text.
     pub(super) async fn ask(
         &self,
         system: Option<&str>,
@@ -140,7 +139,7 @@ impl Chat {
     }
 }
 
-/// Everything of the request that comes before the messages.
+/// The part of the request before the messages.
 fn head(keys: &LlmKeys, problems: &mut Vec<KeyProblem>) -> String {
     let mut request = Map::new();
     match keys.model.as_deref() {
@@ -178,7 +177,7 @@ fn head(keys: &LlmKeys, problems: &mut Vec<KeyProblem>) -> String {
     head
 }
 
-/// How warm, if a number is to be sent and can be right.
+/// The temperature to send, if any.
 fn temperature_of(keys: &LlmKeys) -> Result<Option<f64>, KeyProblem> {
     match keys.temperature.unwrap_or_default() {
         Temperature::Default => Ok(None),
@@ -189,7 +188,7 @@ fn temperature_of(keys: &LlmKeys) -> Result<Option<f64>, KeyProblem> {
     }
 }
 
-/// Why a parameter cannot be given here.
+/// Why a parameter is not allowed.
 fn reserved(name: &str, value: &Value, keys: &LlmKeys) -> Option<String> {
     match name {
         "model" | "temperature" | "max_tokens" | "max_completion_tokens" => {
@@ -207,5 +206,5 @@ fn reserved(name: &str, value: &Value, keys: &LlmKeys) -> Option<String> {
     }
 }
 
-/// As many as OpenAI gives.
+/// The limit of OpenAI.
 const TOP_LOGPROBS: u32 = 20;

@@ -1,4 +1,4 @@
-//! Whether replies are fresh. A cached reply is not evidence, but looks like it.
+//! Detects cached replies. A cached reply is not evidence, but looks like it.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,16 +9,16 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeats {
-    /// Long replies to one candidate were the same to the byte, several times in a row.
+    /// Long replies to one candidate were identical, several times in a row.
     IdenticalReplies {
-        /// Whose.
+        /// The id of the candidate.
         candidate: String,
-        /// How many.
+        /// The number of replies.
         count: usize,
     },
-    /// The server gave two replies the same name.
+    /// The server gave two replies the same id.
     SameId {
-        /// The name.
+        /// The id.
         id: String,
     },
 }
@@ -60,13 +60,13 @@ impl Freshness {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).found.clone()
     }
 
-    /// Takes note of a reply.
+    /// Adds a reply.
     pub(super) fn note(&self, candidate: &str, id: &str, text: &str) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if recent.found.is_some() {
             return;
         }
-        // Short names are drawn from so few that they repeat by chance.
+        // Short ids repeat by chance.
         if id.len() >= ID_BYTES_MIN {
             let hash = hash(id);
             if recent.ids.contains(&hash) {
@@ -77,8 +77,7 @@ impl Freshness {
         }
         let entry = (hash(candidate), hash(text));
         remember(&mut recent.replies, entry, REPLIES_MAX);
-        // Short replies, such as yes, are the same by nature; between long ones they show that there is no
-        // cache.
+        // Short replies, such as yes, are often equal. Between long ones they show that there is no cache.
         if text.len() > REPLY_BYTES_MIN {
             let own = recent.replies.iter().rev().filter(|(whose, _)| *whose == entry.0);
             let count = own.take_while(|reply| **reply == entry).count();

@@ -1,4 +1,4 @@
-//! How a judge's reply becomes a score.
+//! Parses the score in a judge's reply.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ pub(super) enum Parser {
     Rubric { rubric: Rubric, range: Range },
 }
 
-/// What becomes 0 and what becomes 1; the worst may be the larger number.
+/// The numbers that become 0 and 1. The worst may be the larger one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
     worst: f64,
@@ -57,7 +57,7 @@ impl Parser {
                 let pointer = pointer.and_then(|pointer| checked_pointer(Some(pointer)));
                 Some(Self::Json { pointer: collect(pointer, problems)?, range })
             }
-            // Has scores of its own.
+            // [`super::Logprobs`] has its scores.
             ParseName::Logprobs => None,
         }
     }
@@ -75,7 +75,7 @@ impl Parser {
         Some(Self::Rubric { rubric, range })
     }
 
-    /// How many criteria a reply is read for.
+    /// The number of criteria in a reply.
     pub(super) const fn criteria_count(&self) -> usize {
         match self {
             Self::Rubric { rubric, .. } => rubric.count(),
@@ -83,7 +83,7 @@ impl Parser {
         }
     }
 
-    /// What a reply says, or why it says nothing.
+    /// The verdict in a reply, or why there is none.
     pub(super) fn verdict(&self, text: &str) -> Result<Verdict, String> {
         let Self::Rubric { rubric, range } = self else {
             return self.score(text).map(Verdict::Score);
@@ -96,7 +96,7 @@ impl Parser {
         }
     }
 
-    /// Whether the reply's first word decides, so that nothing later can change the score.
+    /// Whether the first word of the reply decides the score.
     pub(super) const fn is_decided_early(&self) -> bool {
         matches!(self, Self::YesNo)
     }
@@ -151,7 +151,7 @@ impl Range {
         }
     }
 
-    /// What JSON has for a score: true or false, a number, or one in words.
+    /// The score of a JSON value: true or false, a number, or a text with a number.
     fn score_of(self, found: &Value) -> Result<f64, String> {
         if let Some(is_good) = found.as_bool() {
             return Ok(f64::from(u8::from(is_good)));

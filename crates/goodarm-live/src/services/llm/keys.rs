@@ -1,4 +1,4 @@
-//! The keys of an `llm` verifier, and what is wrong with them taken together.
+//! The keys of an `llm` service, and problems with their combination.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::services::ServiceContext;
 use crate::services::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
 use crate::services::kind::problems_of;
 
-/// A model behind an endpoint that speaks as OpenAI's does, or Anthropic's.
+/// A model behind an endpoint with the API of OpenAI or Anthropic.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LlmKeys {
-    /// What the endpoint speaks: openai (chat completions) if not given, or anthropic (messages).
+    /// The API of the endpoint: openai (chat completions) if not given, or anthropic (messages).
     pub api: Option<Api>,
     /// The base address: with openai it ends in /v1.
     pub url: Option<String>,
@@ -29,7 +29,7 @@ pub struct LlmKeys {
     pub api_key_env: Option<String>,
     /// More headers; a value `env:NAME` is read from the environment.
     pub headers: Option<BTreeMap<String, String>>,
-    /// Statuses that are void whatever the body says: some of 429, 502, 503, 529. Without it 429,
+    /// Statuses that are void with any body: some of 429, 502, 503, 529. Without it 429,
     /// 503 and 529 with Retry-After, and 503 while a model is being loaded.
     pub void_status: Option<Vec<u16>>,
     /// judge or solver.
@@ -40,12 +40,12 @@ pub struct LlmKeys {
     pub prompt: Option<String>,
     /// A template of a system message before it.
     pub system: Option<String>,
-    /// More than 0, or the same reply comes back again and again; 1 if not given. "default" leaves it
+    /// More than 0, since at 0 all replies are the same; 1 if not given. "default" leaves it
     /// out of the request and asserts that replies are fresh samples.
     pub temperature: Option<Temperature>,
     /// The most tokens of a reply.
     pub max_tokens: Option<u32>,
-    /// The same under the name that newer models of OpenAI want; thoughts count, too.
+    /// The same under the name that newer models of OpenAI require; thoughts count as well.
     pub max_completion_tokens: Option<u32>,
     /// The most tokens that a prompt can have, if that is known better than one token a byte: for the
     /// ceiling of metered prices.
@@ -76,7 +76,7 @@ pub struct LlmKeys {
     pub pattern: Option<String>,
 }
 
-/// What an LLM does.
+/// The role of an LLM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Role")]
@@ -84,20 +84,20 @@ pub enum LlmRole {
     /// Reads the answer and scores it.
     #[default]
     Judge,
-    /// Solves the question afresh, and final answers are compared.
+    /// Solves the question again, and final answers are compared.
     Solver,
 }
 
-/// How a judge's reply becomes a score.
+/// How the score in a judge's reply is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ParseName {
     /// The first word, which must be yes or no: 1 or 0.
     #[default]
     YesNo,
-    /// The last number, brought from `range` to 0 to 1.
+    /// The last number, scaled from `range` to 0 to 1.
     Number,
-    /// What is at `pointer` of a JSON reply: true or false, or a number brought from `range`.
+    /// The value at `pointer` of a JSON reply: true or false, or a number scaled from `range`.
     Json,
     /// The probability of yes, by the log-probabilities that the endpoint gives.
     Logprobs,
@@ -108,28 +108,28 @@ pub enum ParseName {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "VerdictPlace")]
 pub enum VerdictPosition {
-    /// The first one: nothing of it is sampled, so one call tells all.
+    /// The first one. It does not depend on sampling, so one call is enough.
     #[default]
     First,
-    /// The last yes or no, after reasoning that is sampled.
+    /// The last yes or no, after sampled reasoning.
     Last,
 }
 
 impl LlmKeys {
-    /// The limit of a reply's tokens and the name under which it is sent.
+    /// The limit of tokens of a reply, and its key in the request.
     pub(super) fn limit(&self) -> Option<(&'static str, u32)> {
         let newer = self.max_completion_tokens.map(|count| ("max_completion_tokens", count));
         let one_token = self.exact_verdict().then_some(("max_tokens", 1));
         newer.or_else(|| self.max_tokens.map(|count| ("max_tokens", count))).or(one_token)
     }
 
-    /// Whether the score is the probability of a first token, which no sampling changes.
+    /// Whether the score is the probability of a first token, which does not depend on sampling.
     pub(super) fn exact_verdict(&self) -> bool {
         self.parse == Some(ParseName::Logprobs)
             && self.verdict.unwrap_or_default() == VerdictPosition::First
     }
 
-    /// Everything that is wrong with the keys of a verifier taken together.
+    /// All problems with the combination of keys of a verifier.
     pub(super) fn problems(&self, context: &ServiceContext<'_>) -> Vec<KeyProblem> {
         let mut problems = self.superfluous();
         problems.extend(self.stale(context.keys.scores));
@@ -137,7 +137,7 @@ impl LlmKeys {
         problems
     }
 
-    /// The same for a generator, whose answers may be alike unless they are votes.
+    /// The same for a generator. Its answers may repeat unless they are votes.
     pub(super) fn generator_problems(&self, context: &ServiceContext<'_>) -> Vec<KeyProblem> {
         let why = "a generator's reply is the answer";
         let mut problems = problems_of([
@@ -196,8 +196,7 @@ impl LlmKeys {
         ])
     }
 
-    /// Settings under which a second call tells nothing new, or under which one call does not tell
-    /// all.
+    /// Settings under which a second call is not new evidence, or under which replies to an exact verifier differ.
     fn stale(&self, scores: Option<Scores>) -> Vec<KeyProblem> {
         if self.exact_verdict() {
             return Vec::new();
@@ -232,7 +231,7 @@ impl LlmKeys {
         problems
     }
 
-    /// What is sent is shown to people, and kept with the run.
+    /// Keys in texts that are sent. These are shown to people and kept with the run.
     fn pasted_keys(&self) -> Vec<KeyProblem> {
         let parameters = self.parameters.iter().flatten().find_map(|(name, value)| {
             pasted_key(name, value).map(|place| pasted_key_problem("parameters", &place))
@@ -244,12 +243,12 @@ impl LlmKeys {
         parameters.into_iter().chain(texts).collect()
     }
 
-    /// Without a limit of tokens a metered reply has no ceiling.
+    /// A metered reply without a limit of tokens has no ceiling.
     fn unbounded(&self, context: &ServiceContext<'_>) -> Option<KeyProblem> {
         let metered = context.keys.metered?;
         let is_wrong =
             metered.ceiling.is_none() && metered.output.is_some() && self.limit().is_none();
-        // A model of Anthropic needs it in any case, which is said elsewhere.
+        // Anthropic always requires it; `Api::problems` reports that.
         (is_wrong && self.api.unwrap_or_default() == Api::OpenAi).then(|| {
             let message = "a metered verifier needs it (or max_completion_tokens, or metered.ceiling): \
                            else a call has no highest price";

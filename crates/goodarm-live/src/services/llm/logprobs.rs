@@ -1,9 +1,8 @@
 //! Scores from the log-probabilities of yes and no.
 //!
-//! Of a verdict that is the first token nothing is sampled: the probability of yes is the mean that
-//! many samples would estimate, and one call tells it. What differs from call to call is rounding in
-//! the server, so a declared margin is taken off, and the first calls ask twice to see whether it is
-//! wide enough.
+//! A verdict in the first token does not depend on sampling: the probability of yes is the mean that many samples
+//! would estimate, and one call is enough. Calls differ only by rounding in the server. So a declared margin is
+//! subtracted, and the first calls ask twice to test whether it is wide enough.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,14 +28,14 @@ pub(super) struct Logprobs {
     noise: Mutex<Noise>,
 }
 
-/// How far calls about one answer were apart.
+/// The differences between requests about one answer.
 #[derive(Debug, Default)]
 struct Noise {
     agreements_in_a_row: u32,
     widest: f64,
 }
 
-/// The probabilities at one place of a reply. What the server does not list is neither.
+/// The probabilities of yes and no at one position. A token that the server does not list counts as neither.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Weights {
     yes: f64,
@@ -99,12 +98,12 @@ impl Logprobs {
         if self.is_exact() { 2 } else { 1 }
     }
 
-    /// Whether one call tells all.
+    /// Whether one call is enough.
     pub(super) const fn is_exact(&self) -> bool {
         matches!(self.place, VerdictPosition::First)
     }
 
-    /// That the margin is too narrow.
+    /// A warning that the margin is too narrow.
     pub(super) fn warning(&self) -> Option<String> {
         let widest = self.noise().widest;
         (widest > self.margin).then(|| {
@@ -203,13 +202,13 @@ impl std::fmt::Display for Weights {
     }
 }
 
-/// What endpoints list for a reply.
+/// The log-probabilities of a reply.
 #[derive(Deserialize)]
 struct Listing {
     content: Option<Vec<TokenPosition>>,
 }
 
-/// One token of the reply, and those that might have stood there.
+/// One token of the reply, and its alternatives.
 #[derive(Deserialize)]
 struct TokenPosition {
     token: String,
@@ -220,12 +219,12 @@ struct TokenPosition {
 #[derive(Deserialize)]
 struct Token {
     token: String,
-    /// That of a token which cannot come is minus infinity, for which JSON has only null.
+    /// `None` is minus infinity, which JSON cannot express.
     logprob: Option<f64>,
 }
 
 impl TokenPosition {
-    /// Tokens that are written alike count once: what is too little is never too much.
+    /// Equal tokens count once: too low is on the safe side.
     fn weights(&self) -> Result<Weights, String> {
         let mut listed = BTreeMap::from([(self.token.as_str(), self.logprob)]);
         listed.extend(
@@ -255,7 +254,7 @@ enum Word {
     No,
 }
 
-/// The word that a token is, white space and a tokenizer's marks for it aside.
+/// The word of a token, without white space and a tokenizer's marks for it.
 fn word_of(token: &str) -> Option<Word> {
     let word = token.trim_matches(|sign: char| sign.is_whitespace() || matches!(sign, '▁' | 'Ġ'));
     if word.eq_ignore_ascii_case("yes") {
@@ -269,15 +268,15 @@ fn word_of(token: &str) -> Option<Word> {
 
 const ABSENT: &str = "the endpoint gives no log-probabilities (choices[0].logprobs.content): use \
                       another one, or parse = \"yes-no\"";
-/// Calls alike to rounding differ by about this much where a server batches them differently.
+/// About the difference of equal requests that a server batches differently.
 const MARGIN: f64 = 0.02;
 const MARGIN_MAX: f64 = 0.5;
 const TOP_MAX: u32 = 100;
-/// So many calls in a row must have agreed before one request is enough.
+/// The calls in a row that must agree before one request is enough.
 const AGREEMENTS: u32 = 3;
-/// Where yes and no have less together, something else was asked for.
+/// If yes and no are less probable together, the model gave another kind of answer.
 const DECIDED_MIN: f64 = 0.1;
-/// Log-probabilities come rounded.
+/// For rounded log-probabilities.
 const SUM_SLACK: f64 = 0.001;
 
 #[cfg(test)]

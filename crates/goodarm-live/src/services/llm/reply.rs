@@ -1,4 +1,4 @@
-//! What endpoints answer. They agree on little, so nothing here insists.
+//! Replies of endpoints. Their forms differ, so all fields are optional.
 
 mod completion;
 mod message;
@@ -9,24 +9,24 @@ pub(super) use self::completion::Completion;
 pub(super) use self::message::Message;
 use goodarm_record::reply::Usage;
 
-/// A reply, whichever form it came in.
+/// A reply of any API.
 #[derive(Debug)]
 pub(super) struct ChatResponse {
-    /// The server's name for it; empty if it gives none.
+    /// The id that the server gave it; may be empty.
     pub(super) id: String,
-    /// Tokens, as far as the reply says believable numbers.
+    /// The tokens, if the reply has plausible numbers.
     pub(super) usage: Usage,
     pub(super) said: ChatContent,
-    /// The log-probabilities of its tokens, as the server has them; null if it gives none.
+    /// The log-probabilities of its tokens in the form of the server; null without any.
     pub(super) logprobs: Value,
 }
 
-/// What a reply comes to.
+/// The content of a reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ChatContent {
     /// A text, and whether it was cut off by the limit of tokens.
     Text { text: String, is_cut: bool },
-    /// The model or a filter declined.
+    /// The model or a filter refused.
     Refused(String),
     /// No text.
     Nothing(&'static str),
@@ -54,7 +54,7 @@ fn text_of(content: Value) -> Option<String> {
     }
 }
 
-/// Some servers leave a model's thoughts in front of its reply.
+/// Some servers leave a model's thoughts before its reply.
 fn without_thoughts(text: String) -> String {
     if text.trim_start().starts_with("<think>")
         && let Some((_, after)) = text.split_once("</think>")

@@ -1,4 +1,4 @@
-//! Solving the question afresh, and comparing final answers.
+//! Solves the question again and compares final answers.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -16,13 +16,13 @@ use super::chat::ChatReply;
 use super::{CUT, LlmKeys};
 use crate::service::{FinalAnswerRule, on_blocking_thread};
 
-/// What a solver needs beside the model.
+/// The settings of a solver.
 #[derive(Clone, Debug)]
 pub(super) struct Solver {
     field: String,
     extractor: Extractor,
     votes: u32,
-    /// Whether its replies are compared with all answers to the question, and not here with one.
+    /// Whether its replies are compared with all answers to the question by the run, and not here with one.
     answers_questions: bool,
 }
 
@@ -71,13 +71,13 @@ impl Solver {
         self.votes
     }
 
-    /// Where the final answers are; it finds those of its replies itself.
+    /// How to find the final answers of candidates and replies.
     pub(super) fn final_answers(&self) -> FinalAnswerRule {
         let (field, extractor) = (self.field.clone(), self.extractor.clone());
         FinalAnswerRule { field, extractor, bytes_max: usize::MAX }
     }
 
-    /// The candidate's own final answer, or what the call comes to without one.
+    /// The candidate's own final answer. The error is the reply of a call without one.
     pub(super) async fn own_answer(&self, candidate: &Candidate) -> Result<String, Reply> {
         let text = candidate.field(&self.field).map(text_of).unwrap_or_default();
         let answer = if self.extractor.is_quick_for(&text) {
@@ -94,14 +94,13 @@ impl Solver {
         })
     }
 
-    /// Whether a reply's final answer is found in a moment.
+    /// Whether finding the final answer of a reply takes no more than a moment.
     pub(super) fn is_quick_for(&self, reply: &Result<ChatReply, Reply>) -> bool {
         reply.as_ref().map_or(true, |said| self.extractor.is_quick_for(&said.text))
     }
 
-    /// The score of the candidate's answer, given the replies of one call, or the answer that they come to
-    /// if there is no candidate. A reply without a final answer, and one that failed, is a vote for
-    /// nothing.
+    /// The score of the candidate's answer by the votes of one call, or their most frequent answer if there is no
+    /// candidate. A reply that failed, or has no final answer, votes for no answer.
     pub(super) fn count(&self, answer: Option<&str>, cast: Vec<Result<Vote, Reply>>) -> Reply {
         let asked = cast.len();
         let mut votes = Vec::with_capacity(asked);
@@ -117,7 +116,7 @@ impl Solver {
         match void {
             // Nothing was sent, so the call has not begun.
             Some(void) if votes.is_empty() => return void,
-            // The run is stopping in the middle of the call. Fewer votes would be another verifier.
+            // The run is stopping within the call. With fewer votes it would be another verifier.
             Some(_) => {
                 let reason = format!("the run stopped after {} of {asked} votes", votes.len());
                 return Reply { usage, text, ..Reply::failed(CountedFailure::Lost, reason) };
@@ -148,8 +147,7 @@ impl Solver {
         }
     }
 
-    /// The vote that a reply comes to, with no more of its text than is kept; a call that never began is
-    /// none.
+    /// The vote of a reply, with its text cut to the length that is kept; `None` if the call never began.
     pub(super) fn vote(&self, reply: Result<ChatReply, Reply>) -> Result<Vote, Reply> {
         Ok(match reply {
             Err(reply) if matches!(reply.verdict, Verdict::Void(_)) => return Err(reply),
@@ -175,7 +173,7 @@ impl Solver {
     }
 }
 
-/// Polls all futures to their end; results in the order of the futures.
+/// The results of all futures, in their order.
 pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut running: Vec<Pin<Box<F>>> = futures.map(Box::pin).collect();
     let mut results: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
@@ -193,7 +191,7 @@ pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::O
     results.into_iter().flatten().collect()
 }
 
-/// The answer that most votes are for, and how many; the first one asked for among equals.
+/// The answer with the most votes and their number; the first among equals.
 fn most_frequent(votes: &[Vote]) -> Option<(&str, usize)> {
     let answers: Vec<&str> = votes.iter().filter_map(|vote| vote.answer.as_deref().ok()).collect();
     let mut best: Option<(&str, usize)> = None;
@@ -217,7 +215,7 @@ pub(super) fn add(left: Usage, right: Usage) -> Usage {
     }
 }
 
-/// All replies, each cut to its share.
+/// The texts of all replies, each cut to its share.
 fn show(votes: &[Vote]) -> String {
     if let [vote] = votes {
         return shorten(vote.text.clone());

@@ -1,4 +1,4 @@
-//! How warm a model samples: a number, or whatever the model does by itself.
+//! The temperature of a request: a number, or the model's default.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The temperature of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Temperature {
-    /// This one.
+    /// This temperature.
     Degrees(f64),
-    /// None is sent. The user asserts that the model's own one gives fresh samples.
+    /// The model's default: no temperature is sent. The user asserts that replies are fresh samples.
     Default,
 }
 
@@ -23,7 +23,7 @@ impl Default for Temperature {
 }
 
 impl Temperature {
-    /// Whether every reply is the same. A negative one is refused elsewhere.
+    /// Whether it is 0, so that all replies are the same.
     pub(super) fn is_cold(self) -> bool {
         matches!(self, Self::Degrees(degrees) if degrees.abs() <= 0.0)
     }

@@ -1,5 +1,5 @@
-//! Whether the tokens that a reply counts can be true. What cannot is unknown, so that the call is paid
-//! at its ceiling: a server that says 0 must not get calls without end.
+//! Checks that the token counts of a reply are possible. An impossible count becomes unknown, so the call is charged
+//! at its ceiling: a server that reports 0 must not get unlimited calls.
 
 use std::sync::OnceLock;
 
@@ -7,21 +7,21 @@ use goodarm_record::reply::{ServiceWarning, Usage};
 
 use super::CHAT_OVERHEAD_TOKENS;
 
-/// What one exchange can have taken.
+/// The texts of one exchange, which bound its tokens.
 pub(super) struct ExchangeTexts<'a> {
-    /// What was sent.
+    /// The messages of the request.
     pub(super) messages: [&'a str; 2],
-    /// What came back; empty if there was no text.
+    /// The reply; may be empty.
     pub(super) text: &'a str,
     pub(super) max_tokens: Option<u32>,
 }
 
-/// What is to be said of counts that cannot be true.
+/// Checks token counts, and keeps a warning.
 #[derive(Debug, Default)]
 pub(super) struct UsageCheck(OnceLock<ServiceWarning>);
 
 impl UsageCheck {
-    /// The same without the counts that cannot be true.
+    /// The usage without impossible counts.
     pub(super) fn believable(&self, usage: Usage, exchanged: &ExchangeTexts<'_>) -> Usage {
         let ExchangeTexts { messages, text, max_tokens } = exchanged;
         let bytes: usize = messages.iter().map(|message| message.len()).sum();
@@ -49,14 +49,14 @@ impl UsageCheck {
                 format!("at most {most}")
             };
             let text = format!(
-                "it counts tokens that cannot be: {count} for a {of} of {bound}. Such calls are charged at the ceiling."
+                "it reports impossible token counts: {count} for a {of} of {bound}. Such calls are charged at the ceiling."
             );
             ServiceWarning { weakens_promise: false, text }
         });
         None
     }
 
-    /// A warning about the first such count.
+    /// A warning about the first impossible count.
     pub(super) fn warning(&self) -> Option<ServiceWarning> {
         self.0.get().cloned()
     }
@@ -67,14 +67,14 @@ struct Range {
     most: u64,
 }
 
-/// No text has fewer tokens. White space does not count: servers trim it.
+/// The fewest tokens of a text. White space does not count: servers trim it.
 fn tokens_min(text: &str) -> u64 {
     let bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count() as u64;
     bytes.div_ceil(TOKEN_BYTES_MAX)
 }
 
-/// The longest tokens of common vocabularies are runs of one sign, and have so many bytes; those of
-/// words have four on average.
+/// The longest tokens of common vocabularies, which are runs of one character. Words have four bytes for each token
+/// on average.
 const TOKEN_BYTES_MAX: u64 = 128;
 
 #[cfg(test)]

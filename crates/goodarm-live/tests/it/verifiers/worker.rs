@@ -113,7 +113,7 @@ fn assert_mistrusted(verifier: &CommandService, line: &Throttle, reply: &Reply) 
     };
     assert!(reason.contains("Let it repeat the request's \"call\""), "{reason}");
     let warning = verifier.warnings().pop().expect("it is said");
-    assert!(warning.weakens_promise && warning.text.contains("nobody asked for"), "{warning:?}");
+    assert!(warning.weakens_promise && warning.text.contains("an unsolicited line"), "{warning:?}");
 }
 
 /// A line that comes late takes the place of the next answer, which then comes too late itself.

@@ -1,33 +1,33 @@
-//! What a worker is sent, and whose answer a line is.
+//! The request to a worker, and which request a line of a worker answers.
 
 use goodarm_data::candidates::Candidate;
 use serde_json::Value;
 
 use crate::services::command::input_line;
 
-/// What a worker is sent, and what its answer may repeat of it.
+/// A request, and what its answer may repeat of it.
 pub(crate) struct WorkerRequest {
     pub(crate) line: String,
-    /// The candidate's name, and how its own field `id` has it.
+    /// The candidate's id, and the value of its own field `id`.
     ids: Vec<Value>,
-    /// The number of the call; none if the candidate has a field of that name, which it may share with
-    /// others.
+    /// The number of the call; `None` if the candidate has its own field `call`, which may be equal for several
+    /// candidates.
     call: Option<u64>,
 }
 
-/// Whose answer a line is.
+/// The request that a line answers.
 pub(crate) enum LineOwner {
-    /// It has the number of this call.
+    /// This one: it has the number of the call.
     This,
-    /// It says so itself: another call's, or another candidate's.
+    /// Another one, by its number or its id.
     Other(String),
-    /// It has no number.
+    /// Unknown: it has no number.
     Unknown,
 }
 
 impl WorkerRequest {
-    /// The candidate with its `id` and the number of the call, as one line. Fields of its own that are
-    /// called so stay as they are.
+    /// The candidate with its `id` and the number of the call, as one line. Its own fields of these names stay
+    /// unchanged.
     pub(crate) fn new(candidate: &Candidate, number: u64) -> Self {
         let fields = candidate.fields();
         let name = Value::from(candidate.id.as_str());
@@ -56,7 +56,7 @@ impl WorkerRequest {
         self.call.is_some()
     }
 
-    /// Whose answer a line is. Of a worker whose answers have numbers, a line without one is none.
+    /// The request that a line answers. If the worker repeats numbers, a line without one is not an answer.
     pub(crate) fn owner(&self, line: &[u8], has_numbers: bool) -> LineOwner {
         let answer: Value = serde_json::from_slice(line).unwrap_or_default();
         let repeated = self.call.zip(answer.get("call"));

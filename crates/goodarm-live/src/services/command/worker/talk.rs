@@ -1,4 +1,4 @@
-//! One worker: a request in, its answer out, and how much of what it says is believed.
+//! One worker: writes a request, reads its answer, and checks that no other line follows.
 
 use std::io;
 use std::pin::pin;
@@ -24,25 +24,25 @@ pub(super) struct Worker {
     complaint: Arc<Mutex<StderrTail>>,
     /// Ends when stderr does.
     listener: JoinHandle<()>,
-    /// Whether its answers are known by their numbers, so that other lines do no harm.
+    /// Whether its answers have numbers, so that other lines are harmless.
     pub(super) repeats_calls: bool,
     wanted: ReplyForm,
     answer_count: u64,
-    /// The longest that an answer took.
+    /// The longest time of an answer.
     slowest: Duration,
-    /// How long it has worked since it was last listened to.
+    /// Its time of work since the last check for more output.
     unheard: Duration,
 }
 
-/// What a worker said to a request.
+/// The reaction of a worker to a request.
 pub(super) enum WorkerReply {
     Answer(Vec<u8>),
-    /// It answers another question, and so would all further ones.
+    /// It answered another request, and later answers would also be wrong.
     Mismatch {
         reason: String,
         line: Vec<u8>,
     },
-    /// Two lines without a number.
+    /// It wrote two lines without a number.
     Unasked {
         line: Vec<u8>,
         unasked: Vec<u8>,
@@ -50,11 +50,11 @@ pub(super) enum WorkerReply {
     /// It closed its output.
     End,
     TooMuch,
-    /// It was not done in time.
+    /// It did not answer in time.
     Nothing,
 }
 
-/// What a worker does when it is only listened to.
+/// The output of a worker while no answer is expected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkerState {
     Silence,
@@ -63,7 +63,7 @@ pub(super) enum WorkerState {
 }
 
 impl WorkerReply {
-    /// Word for word.
+    /// The lines word for word.
     pub(super) fn words(&self) -> Vec<u8> {
         let lines: &[&[u8]] = match self {
             Self::Answer(line) | Self::Mismatch { line, .. } => &[line],
@@ -104,7 +104,7 @@ impl Worker {
         self.answer_count > 0
     }
 
-    /// Asks, and says how long the answer took; to listen for more takes none of the worker's time.
+    /// Asks, and returns the time of the answer, without the check for more output.
     pub(super) async fn answer(
         &mut self,
         request: &WorkerRequest,
@@ -135,9 +135,9 @@ impl Worker {
     async fn ask(&mut self, request: &WorkerRequest) -> Result<(Vec<u8>, LineOwner), WorkerReply> {
         let has_numbers = self.repeats_calls && request.is_numbered();
         let Self { process, stdin, stdout, .. } = self;
-        // At once, since a worker may answer before it has read all.
+        // Concurrently, since a worker may answer before it has read all.
         let write = async {
-            // What comes back, or does not, tells more than why it did not listen.
+            // The output explains a failure better than an error of the pipe.
             drop(stdin.write_all(request.line.as_bytes()).await);
             drop(stdin.flush().await);
             Ok(())
@@ -159,14 +159,14 @@ impl Worker {
         let asked = tokio::select! {
             biased;
             asked = &mut asked => asked,
-            // What it wrote is there at once; another that holds its pipe open says nothing for it.
+            // Its output is available at once; a child that holds the pipe open does not answer for it.
             () = process.end() => timeout(LAST_WORDS, asked).await.unwrap_or(Err(WorkerReply::End)),
         };
         asked.map(|((), answer)| answer)
     }
 
-    /// What to make of a line without a number: an answer if nothing follows it, as far as one can wait
-    /// for that. A new worker may greet before it answers with a number.
+    /// Interprets a line without a number: it is the answer if no line follows within a short time. A new worker may
+    /// write a greeting before it answers with a number.
     async fn confirmed(
         &mut self,
         line: Vec<u8>,
@@ -196,8 +196,8 @@ impl Worker {
         }
     }
 
-    /// For how long to listen after this answer: for a while after the first ones and whenever their
-    /// number has doubled, and about a twentieth of the time.
+    /// How long to wait for more output after this answer: longer after the first ones and whenever their number has
+    /// doubled, and about a twentieth of the time in total.
     fn quiet(&mut self) -> Duration {
         let quiet = (self.slowest * 2).clamp(QUIET_MIN, QUIET_MAX);
         let count = self.answer_count;
@@ -209,9 +209,9 @@ impl Worker {
         quiet
     }
 
-    /// Waits for so long whether it says anything. Empty lines are nothing.
+    /// Waits up to `patience` for output. Empty lines do not count.
     pub(super) async fn stir(&mut self, patience: Duration) -> WorkerState {
-        // What has come meanwhile is seen only after this.
+        // Output that has arrived meanwhile is visible only after this.
         tokio::task::yield_now().await;
         let sound = async {
             loop {
@@ -228,13 +228,13 @@ impl Worker {
         timeout(patience, sound).await.unwrap_or(WorkerState::Silence)
     }
 
-    /// The line that has begun; empty if it does not end.
+    /// The rest of a line; empty if it does not end.
     pub(super) async fn rest_of_line(&mut self) -> Vec<u8> {
         let line = timeout(LAST_WORDS, read_line(&mut self.stdout)).await;
         line.ok().and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Why it ended, as far as it said.
+    /// Why it ended, by its exit status and standard error.
     pub(super) async fn last_words(&mut self) -> String {
         drop(timeout(LAST_WORDS, &mut self.listener).await);
         self.process.settle(LAST_WORDS).await;
@@ -242,7 +242,7 @@ impl Worker {
     }
 }
 
-/// How much is passed over for one request.
+/// Counts the lines that are skipped for one request.
 #[derive(Default)]
 struct SkipLimit {
     lines: usize,
@@ -268,19 +268,19 @@ async fn read_line(stdout: &mut BufReader<ChildStdout>) -> Result<Vec<u8>, Worke
             (Ok(_), Some(b'\n')) if line.trim_ascii().is_empty() => {}
             (Ok(_), Some(b'\n')) => return Ok(line),
             (Ok(_), _) if line.len() >= BODY_BYTES_MAX => return Err(WorkerReply::TooMuch),
-            // Half a line, then the end.
+            // The output ends within a line.
             (Ok(_), _) => return Err(WorkerReply::End),
         }
     }
 }
 
-/// A worker whose answers have no number is listened to for twice as long as its slowest answer took,
-/// within these bounds.
+/// After an answer without a number, goodarm waits for more output twice as long as the slowest answer took, within
+/// these bounds.
 const QUIET_MIN: Duration = Duration::from_millis(100);
 const QUIET_MAX: Duration = Duration::from_secs(2);
-/// A new worker that has said something else has so long to answer with a number.
+/// The time of a new worker to answer with a number after a greeting.
 const GREETING: Duration = Duration::from_secs(10);
-/// More lines for one request are not passed over.
+/// The most lines that are skipped for one request.
 const PASSED_OVER_MAX: usize = 10_000;
-/// A worker that closes its output has so long to say why.
+/// The time of a worker to write an error after it has closed its output.
 const LAST_WORDS: Duration = Duration::from_millis(200);

@@ -1,4 +1,4 @@
-//! A chat completion, as OpenAI has it and many others.
+//! A chat completion of OpenAI, and of many others.
 
 use goodarm_record::reply::Usage;
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ChatContent, ChatResponse, message_of, said, text_of};
 
-/// A chat completion, as far as anyone looks.
+/// The used fields of a chat completion.
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::services::llm) struct Completion {
     #[serde(default)]

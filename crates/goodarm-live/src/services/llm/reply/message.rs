@@ -1,4 +1,4 @@
-//! A message, as Anthropic has it.
+//! A message of Anthropic.
 
 use goodarm_record::reply::Usage;
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ChatContent, ChatResponse, message_of, said, text_of};
 
-/// A message, as far as anyone looks.
+/// The used fields of a message.
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::services::llm) struct Message {
     #[serde(default)]
@@ -19,7 +19,7 @@ pub(in crate::services::llm) struct Message {
     usage: Value,
     #[serde(default)]
     error: Value,
-    /// Only another API has these.
+    /// Only the other API has these.
     #[serde(default)]
     choices: Value,
 }
@@ -54,7 +54,7 @@ impl Message {
     }
 }
 
-/// What was read from a cache or written to one is counted apart from the rest of the prompt.
+/// Cached tokens of the prompt are counted separately in the reply.
 fn input_tokens(usage: &Value) -> Option<u64> {
     let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
     cached.iter().try_fold(usage.get("input_tokens")?.as_u64()?, |sum, name| {
