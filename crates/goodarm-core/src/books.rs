@@ -22,7 +22,6 @@ mod streams;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::bills::{BillModel, BillTotals};
 pub use crate::books::arms::ArmStatus;
 use crate::books::arms::Arms;
 pub use crate::books::dispatch::DispatchError;
@@ -37,7 +36,7 @@ pub use crate::books::settle::{ExpectedOutcome, SettleError, Settlement};
 use crate::books::streams::Streams;
 use crate::call::{Source, Target, Ticket};
 use crate::ledger::Ledger;
-use crate::prior::{Belief, Prior, Sample};
+use crate::prior::{Belief, Prior};
 use crate::problem::Problem;
 use crate::problem::design::Questions;
 use crate::tally::Tally;
@@ -74,7 +73,7 @@ pub struct Books {
     pub(crate) funds: Funds,
     pub(crate) pairs: Pairs,
     pub(crate) learning: Learning,
-    arms: Arms,
+    pub(crate) arms: Arms,
     questions: Vec<QuestionState>,
     pub(crate) streams: Streams,
     /// The changes by the last call, score or failure.
@@ -146,11 +145,6 @@ impl Books {
         self.arms.is_active(arm)
     }
 
-    /// Whether the arm was ever called.
-    pub(crate) fn is_touched(&self, arm: ArmId) -> bool {
-        self.arms.is_touched(arm)
-    }
-
     /// The number of arms that still take pulls.
     pub const fn active_count(&self) -> usize {
         self.arms.active_count()
@@ -188,18 +182,6 @@ impl Books {
         self.arms.level(arm) + self.pairs.base(attribute)
     }
 
-    /// The level for all attributes of the arm, above the base of their evidence.
-    #[inline]
-    pub(crate) fn level_above_base(&self, arm: ArmId) -> f64 {
-        self.arms.level(arm)
-    }
-
-    /// The level for an answer that does not exist yet, where nothing is lent.
-    pub(crate) fn level_of_fresh(&self) -> f64 {
-        // It is the same for all answers.
-        self.arms.certifier.level(ArmId(0))
-    }
-
     /// Whether a pair's evidence is enough; the complement of U_q in the paper.
     #[inline]
     pub fn is_resolved(&self, arm: ArmId, attribute: AttributeId) -> bool {
@@ -233,19 +215,9 @@ impl Books {
     }
 
     pub(crate) fn belief(&self, arm: ArmId, attribute: AttributeId) -> Belief {
-        let tally = self.unproposed(arm, attribute);
+        let tally = self.arms.unproposed(arm, attribute, self.tally(arm, attribute));
         let sample = self.pairs.sample(arm, attribute, &tally);
         self.prior(attribute).given(self.problem.attribute(attribute), sample)
-    }
-
-    /// The tally of an answer without the vote that proposed it: that vote is always for it.
-    pub(crate) fn unproposed(&self, arm: ArmId, attribute: AttributeId) -> Tally {
-        let mut tally = *self.tally(arm, attribute);
-        if self.origin(arm) == Some(Source::Votes(attribute)) && tally.returned_count > 0 {
-            tally.returned_count -= 1;
-            tally.sum -= 1.0;
-        }
-        tally
     }
 
     /// Calls in flight.
@@ -292,46 +264,5 @@ impl Books {
     pub fn is_superseded(&self, arm: ArmId) -> bool {
         let Some(questions) = self.problem.questions() else { return false };
         self.question(questions.of(arm)).certified().is_some_and(|certified| certified != arm)
-    }
-
-    fn refresh_priors(&mut self) {
-        self.learning.schedule_refresh(self.arms.count());
-        for attribute in self.problem.attributes() {
-            if self.problem.are_votes(attribute) {
-                let leaders = self.leaders_by_votes(attribute);
-                let samples = leaders.iter().map(Sample::of);
-                self.learning.refresh_prior(&self.problem, attribute, samples);
-                continue;
-            }
-            let samples = self.arms.touched().map(|arm| {
-                self.pairs.sample(arm, attribute, &self.pairs.get(arm, attribute).tally)
-            });
-            self.learning.refresh_prior(&self.problem, attribute, samples);
-        }
-        // Calls are billed to the first attribute that they score.
-        let bills_of = |attribute| {
-            let is_lead = self.problem.lead(attribute) == attribute;
-            if is_lead {
-                self.funds.lane(self.problem.service_of(attribute)).bills()
-            } else {
-                &BillTotals::NONE
-            }
-        };
-        let totals: Vec<&BillTotals> = self.problem.attributes().map(bills_of).collect();
-        self.learning.bills = BillModel::refreshed(self.pairs.all(), &totals);
-        self.changes.push(Change::PriorsRefreshed);
-    }
-
-    /// The tally of the answer with the most votes, for each question: only these answers tell what to
-    /// expect of one that is worth certifying.
-    fn leaders_by_votes(&self, attribute: AttributeId) -> Vec<Tally> {
-        let Some(questions) = self.problem.questions() else { return Vec::new() };
-        let leader = |question| {
-            let answers = questions.answers(question).iter().copied();
-            let votes = |&arm: &ArmId| self.tally(arm, attribute).sum;
-            let leader = answers.max_by(|a, b| votes(a).total_cmp(&votes(b)))?;
-            Some(self.unproposed(leader, attribute))
-        };
-        questions.ids().filter_map(leader).collect()
     }
 }

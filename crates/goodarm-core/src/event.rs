@@ -128,31 +128,33 @@ impl Books {
         loan: Option<(ArmId, Loan)>,
     ) -> Result<(), EventError> {
         let refused = |reason| EventError::Refused { ticket, reason };
-        self.check_asked_of(target).map_err(refused)?;
+        self.check_target(target).map_err(refused)?;
         let found = self.streams.ticket_next();
         if found != ticket {
             return Err(EventError::Ticket { recorded: ticket, found });
         }
-        let target = self.known_stream_of(target).map_err(refused)?;
+        let stream = self.problem().stream_of(target);
         match self.streams.next_retry() {
-            Some(next) if next == target && loan.is_none() => {
+            Some(next) if next == stream && loan.is_none() => {
                 self.dispatch_retry();
             }
             // Other pairs need not wait for it.
-            Some(_) if self.streams.retry_count(target) > 0 => {
+            Some(_) if self.streams.retry_count(stream) > 0 => {
                 return Err(EventError::RetryOwed(ticket));
             }
             _ => {
-                self.check_dispatch(target).map_err(refused)?;
+                self.check_dispatch(stream).map_err(refused)?;
                 if let Some((arm, recorded)) = loan {
                     let not_lent = |reason| EventError::NotLent { ticket, reason };
-                    self.check_borrower(arm, target).map_err(not_lent)?;
+                    if !self.problem().is_about(stream, arm) {
+                        return Err(not_lent(LendError::NoSuchArm(arm)));
+                    }
                     let found = self.lend(arm, recorded.share).map_err(not_lent)?;
                     if found != recorded {
                         return Err(EventError::Weights(ticket));
                     }
                 }
-                self.dispatch_stream(target).map_err(refused)?;
+                self.dispatch_stream(stream).map_err(refused)?;
             }
         }
         Ok(())

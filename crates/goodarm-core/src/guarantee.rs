@@ -9,12 +9,12 @@ pub(crate) mod family_wise;
 pub(crate) mod lending;
 pub(crate) mod per_question;
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::guarantee::false_discovery::FalseDiscovery;
 use crate::guarantee::family_wise::FamilyWise;
 use crate::guarantee::lending::Lending;
-use crate::guarantee::per_question::PerQuestion;
 use crate::num::real_size;
 use crate::problem::{Guarantee, Problem};
 use crate::units::{ArmId, AttributeId};
@@ -29,27 +29,26 @@ pub(crate) struct Certificate {
 /// Decides which arms are certified.
 #[derive(Clone, Debug)]
 pub(crate) enum Certifier {
-    /// Every L ≥ ξ; the correction is inside the radius.
-    Paper,
+    /// One level for all arms and at all times; infinite if nothing is certified.
+    Constant(f64),
     FamilyWise(FamilyWise),
-    PerQuestion(PerQuestion),
     Lent(Lending),
     FalseDiscovery(FalseDiscovery),
-    Nothing,
 }
 
 impl Certifier {
     pub(crate) fn new(problem: &Problem) -> Self {
         match problem.guarantee() {
-            Guarantee::Paper => Self::Paper,
+            // Every L ≥ ξ; the correction is inside the radius.
+            Guarantee::Paper => Self::Constant(0.0),
             Guarantee::Union if let Some(questions) = problem.questions() => {
-                Self::PerQuestion(PerQuestion::new(problem, questions))
+                Self::Constant(per_question::level(problem, questions))
             }
             Guarantee::Union => Self::FamilyWise(FamilyWise::new(problem, false)),
             Guarantee::Holm => Self::FamilyWise(FamilyWise::new(problem, true)),
             Guarantee::Lent => Self::Lent(Lending::new(problem)),
             Guarantee::FalseDiscovery => Self::FalseDiscovery(FalseDiscovery::new(problem)),
-            Guarantee::Nothing => Self::Nothing,
+            Guarantee::Nothing => Self::Constant(f64::INFINITY),
         }
     }
 
@@ -57,10 +56,11 @@ impl Certifier {
     /// the smallest L - ξ) and gives what is certified by it, in order.
     pub(crate) fn update(&mut self, arm: ArmId, evidence: f64) -> Vec<Certificate> {
         match self {
-            Self::Paper if evidence >= 0.0 => alloc::vec![Certificate { arm, level: 0.0 }],
-            Self::Paper | Self::Nothing => Vec::new(),
+            Self::Constant(level) if evidence >= *level && *level < f64::INFINITY => {
+                vec![Certificate { arm, level: *level }]
+            }
+            Self::Constant(_) => Vec::new(),
             Self::FamilyWise(family) => family.update(arm, evidence),
-            Self::PerQuestion(union) => union.update(arm, evidence),
             Self::Lent(lending) => lending.update(arm, evidence),
             Self::FalseDiscovery(discovery) => discovery.update(arm, evidence),
         }
@@ -75,9 +75,7 @@ impl Certifier {
                 lending.exclude_exactly_bad(arm);
                 Vec::new()
             }
-            Self::Paper | Self::PerQuestion(_) | Self::FalseDiscovery(_) | Self::Nothing => {
-                Vec::new()
-            }
+            Self::Constant(_) | Self::FalseDiscovery(_) => Vec::new(),
         }
     }
 
@@ -113,12 +111,10 @@ impl Certifier {
     /// What ln E of every attribute of the arm must reach next; for the paper 0, above ξ.
     pub(crate) fn level(&self, arm: ArmId) -> f64 {
         match self {
-            Self::Paper => 0.0,
+            Self::Constant(level) => *level,
             Self::FamilyWise(family) => family.level(arm),
-            Self::PerQuestion(union) => union.level(),
             Self::Lent(lending) => lending.level(arm),
             Self::FalseDiscovery(discovery) => discovery.level(),
-            Self::Nothing => f64::INFINITY,
         }
     }
 }

@@ -74,7 +74,7 @@ mod min_tree;
 mod num;
 mod offer;
 pub mod outcome;
-mod outlook;
+pub mod outlook;
 pub mod policy;
 pub mod prior;
 pub mod problem;
@@ -90,7 +90,6 @@ pub use crate::cost::Cost;
 pub use crate::event::{Event, EventError};
 pub use crate::guarantee::lending::Lending;
 pub use crate::outcome::{BlockingFailure, CountedFailure, Failure, Outcome, VoidFailure};
-pub use crate::outlook::Remainder;
 pub use crate::policy::{Choice, Policy};
 pub use crate::problem::design::{Design, GeneratorSpec, Questions, QuestionsSpec, ScoredBy};
 pub use crate::problem::{

@@ -179,21 +179,9 @@ pub(crate) fn certification_cost_min(books: &Books) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-impl Books {
-    /// How many arms will have been certified when the money is gone, if every arm goes as its
-    /// scores so far suggest: a guess, in a time that grows with the number of pairs.
-    pub fn certified_count_forecast(&self) -> f64 {
-        certified_count_forecast(self)
-    }
-
-    /// The undecided arms that look good, and what certifying them would still take, whether or not
-    /// the money is there: a guess, in the same time.
-    pub fn remainder(&self) -> Remainder {
-        remainder(self)
-    }
-}
-
-fn certified_count_forecast(books: &Books) -> f64 {
+/// How many arms will have been certified when the money is gone, if every arm continues as its scores so
+/// far suggest: a guess, in a time that grows with the number of pairs.
+pub fn certified_count_forecast(books: &Books) -> f64 {
     let offered_level = offered_level(books);
     let mut forecasts: Vec<ArmForecast> = certifiable_arms(books)
         .map(|arm| forecast(books, arm, offered_level, EXPECTED_CASE))
@@ -224,7 +212,9 @@ pub struct Remainder {
     pub cost: f64,
 }
 
-fn remainder(books: &Books) -> Remainder {
+/// The undecided arms that look good, whether or not the money is there: a guess, in a time that grows with
+/// the number of pairs.
+pub fn remainder(books: &Books) -> Remainder {
     let offered_level = offered_level(books);
     // Of an arm that no noisy verifier has scored nothing is known.
     let is_known = |arm: &ArmId| {

@@ -462,6 +462,11 @@ impl Problem {
         self.questions.as_ref()
     }
 
+    /// The arms that answer a question.
+    pub(crate) fn answers(&self, question: QuestionId) -> &[ArmId] {
+        self.questions.as_ref().map_or(&[], |it| it.answers(question))
+    }
+
     /// How many certificates there can be: one a question.
     pub const fn certificates_max(&self) -> usize {
         match &self.questions {
@@ -507,6 +512,23 @@ impl Problem {
         match role {
             Role::Verifier(attribute) => attribute.index() < self.attributes.len(),
             Role::Generator(generator) => generator.index() < self.generators().len(),
+        }
+    }
+
+    /// The stream of a target that may name an unknown arm or attribute; `None` if it does.
+    pub(crate) fn known_stream_of(&self, target: Target) -> Option<Target> {
+        let is_known = target.pair().is_none_or(|(arm, attribute)| self.has_pair(arm, attribute));
+        is_known.then(|| self.stream_of(target))
+    }
+
+    /// Whether an arm is the arm of a stream, or an answer to its question.
+    pub(crate) fn is_about(&self, stream: Target, arm: ArmId) -> bool {
+        match stream {
+            Target::Arm(of, _) => of == arm,
+            Target::Question(question, _) => {
+                let questions = self.questions.as_ref();
+                arm.index() < self.arm_count && questions.is_some_and(|it| it.of(arm) == question)
+            }
         }
     }
 

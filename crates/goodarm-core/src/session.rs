@@ -127,15 +127,6 @@ pub struct Session {
     is_held_by_money: bool,
 }
 
-/// A call that the policy did not choose.
-#[derive(Clone, Copy)]
-struct Other {
-    /// Of the service that is asked.
-    role: Role,
-    /// What it was about, where that is on record.
-    expected: Option<Target>,
-}
-
 impl Session {
     /// Begins.
     pub fn new(problem: Problem, policy: impl Policy + Send + 'static) -> Self {
@@ -170,72 +161,88 @@ impl Session {
         self.books.certified()
     }
 
-    /// Gives the next call, and reserves its ceiling.
+    /// Returns the next call, and reserves its ceiling.
     pub fn ask(&mut self) -> Result<Ask, AskError> {
-        self.ask_within(self.options.in_flight_share, None)
+        let next = self.next_choice();
+        self.dispatch(next, None, self.options.in_flight_share)
     }
 
-    /// The same for a runner whose calls in flight all hang, those of this service among them, and which
-    /// must know whether every call would: whatever they may be expected to cost, and on an arm or a
-    /// question that waits for none of its calls if there is one. The budget holds as ever.
+    /// Like [`Self::ask`], for a runner whose calls in flight all hang, calls of this service among them,
+    /// and which must find out whether every call would. The expected cost of calls in flight does not
+    /// limit it, and it prefers an arm or a question without a call in flight. The budget holds as always.
     pub fn ask_another(&mut self, service: ServiceId) -> Result<Ask, AskError> {
-        let role = self.books.problem().role(service);
-        self.ask_within(f64::INFINITY, role.map(|role| Other { role, expected: None }))
+        let next = self.next_choice();
+        let other = self.books.problem().role(service).and_then(|role| {
+            let is_new = |stream: Target| stream.role() != role || !self.books.is_awaited(stream);
+            self.other_target(next, role, is_new)
+        });
+        self.dispatch(next, other, f64::INFINITY)
     }
 
-    fn ask_within(&mut self, in_flight_share: f64, other: Option<Other>) -> Result<Ask, AskError> {
-        let chosen = match self.books.streams.next_retry() {
+    /// The oldest retry, or the policy's choice.
+    fn next_choice(&mut self) -> Result<Choice, StopReason> {
+        match self.books.streams.next_retry() {
             Some(target) => Ok(Choice { target, branch: "retry" }),
             None => self.choose(),
-        };
-        if let Some(call) = other.and_then(|other| self.dispatch_other(chosen, other)) {
+        }
+    }
+
+    /// Dispatches the other target if there is one, or else the next choice.
+    fn dispatch(
+        &mut self,
+        next: Result<Choice, StopReason>,
+        other: Option<Target>,
+        in_flight_share: f64,
+    ) -> Result<Ask, AskError> {
+        if let Some(call) = other.and_then(|target| self.books.dispatch_stream(target).ok()) {
             self.is_held_by_money = false;
             self.deliver();
-            return Ok(Ask::Call(call));
+            return Ok(Ask::Call(Call { branch: "another", ..call }));
         }
         if let Some(retry) = self.books.dispatch_retry() {
             self.deliver();
             return Ok(Ask::Call(Call { branch: "retry", ..retry }));
         }
-        let stop = match chosen {
-            Ok(choice) => {
-                let Choice { target, branch } = choice;
-                let policy = self.policy.name();
-                let refused =
-                    |reason| AskError { policy, choice, reason: Refusal::Dispatch(reason) };
-                self.books.check_dispatch(target).map_err(refused)?;
-                self.is_held_by_money = self.must_wait(target, in_flight_share);
-                let service = self.books.problem().service(target);
-                if self.is_held_by_money || self.books.lane(service).is_held() {
-                    return Ok(Ask::Wait);
-                }
-                let loan = self.lend(choice)?;
-                let call = self.books.dispatch_stream(target).map_err(refused)?;
-                self.deliver();
-                return Ok(Ask::Call(Call { branch, loan, ..call }));
+        let choice = match next {
+            Ok(choice) => choice,
+            Err(stop) => {
+                self.is_held_by_money = false;
+                let is_done = self.books.in_flight_count() == 0;
+                return Ok(if is_done { Ask::Done(stop) } else { Ask::Wait });
             }
-            Err(stop) => stop,
         };
-        self.is_held_by_money = false;
-        Ok(if self.books.in_flight_count() > 0 { Ask::Wait } else { Ask::Done(stop) })
+        let Choice { target, branch } = choice;
+        let policy = self.policy.name();
+        let refused = |reason| AskError { policy, choice, reason: Refusal::Dispatch(reason) };
+        self.books.check_dispatch(target).map_err(refused)?;
+        self.is_held_by_money = self.must_wait(target, in_flight_share);
+        let service = self.books.problem().service(target);
+        if self.is_held_by_money || self.books.lane(service).is_held() {
+            return Ok(Ask::Wait);
+        }
+        let loan = self.lend(choice)?;
+        let call = self.books.dispatch_stream(target).map_err(refused)?;
+        self.deliver();
+        Ok(Ask::Call(Call { branch, loan, ..call }))
     }
 
-    /// A call in place of the chosen one, which would be on an arm that waits already.
-    fn dispatch_other(
-        &mut self,
-        chosen: Result<Choice, StopReason>,
-        Other { role, expected }: Other,
-    ) -> Option<Call> {
+    /// The first target of this role without a call in flight, unless the stream of the next choice is new
+    /// itself.
+    fn other_target(
+        &self,
+        next: Result<Choice, StopReason>,
+        role: Role,
+        is_new: impl Fn(Target) -> bool,
+    ) -> Option<Target> {
         let books = &self.books;
         let problem = books.problem();
-        // A record may name what is not there, and so may a policy, which is refused then.
-        let chosen = chosen.ok().map(|choice| books.known_stream_of(choice.target));
-        let chosen = chosen.transpose().ok()?;
-        let is_new = |stream: Target| match expected {
-            Some(expected) => stream == expected,
-            None => stream.role() != role || !books.is_awaited(stream),
-        };
-        if !problem.has(role) || books.in_flight_count() == 0 || chosen.is_some_and(is_new) {
+        if !problem.has(role) || books.in_flight_count() == 0 {
+            return None;
+        }
+        // A policy may name an unknown arm, which is an error later.
+        if let Ok(choice) = next
+            && problem.known_stream_of(choice.target).is_none_or(is_new)
+        {
             return None;
         }
         let may =
@@ -244,18 +251,13 @@ impl Session {
             let mut ids = problem.questions()?.ids().map(|it| Target::Question(it, source));
             ids.find(may)
         };
-        let target = match role {
+        match role {
             Role::Verifier(attribute) if !problem.are_votes(attribute) => {
-                problem.arms().map(|arm| Target::Arm(arm, attribute)).find(may)?
+                problem.arms().map(|arm| Target::Arm(arm, attribute)).find(may)
             }
-            Role::Verifier(attribute) => about(Source::Votes(attribute))?,
-            Role::Generator(generator) => about(Source::Generator(generator))?,
-        };
-        if expected.is_some_and(|expected| expected != problem.stream_of(target)) {
-            return None;
+            Role::Verifier(attribute) => about(Source::Votes(attribute)),
+            Role::Generator(generator) => about(Source::Generator(generator)),
         }
-        let call = self.books.dispatch_stream(target).ok()?;
-        Some(Call { branch: "another", ..call })
     }
 
     /// Takes what came of a call, and what it cost; see [`Books::settle`].
@@ -324,8 +326,10 @@ impl Session {
     fn replay_one(&mut self, index: usize, recorded: Event) -> Result<Settlement, ReplayError> {
         // When to ask, and how, is up to the runner.
         if let Event::Asked { target, .. } = recorded {
-            let other = Other { role: target.role(), expected: Some(target) };
-            let asked = self.ask_within(f64::INFINITY, Some(other));
+            let next = self.next_choice();
+            let other = self.other_target(next, target.role(), |stream| stream == target);
+            let is_recorded = |other: &Target| self.books.problem().stream_of(*other) == target;
+            let asked = self.dispatch(next, other.filter(is_recorded), f64::INFINITY);
             return match asked {
                 Ok(Ask::Call(call)) if Event::from(call) == recorded => Ok(Settlement::default()),
                 asked => {

@@ -12,7 +12,8 @@ pub mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use goodarm_core::{ArmStatus, AttributeId, Books, Cost, Failure, Remainder};
+use goodarm_core::outlook::{Remainder, remainder};
+use goodarm_core::{ArmStatus, AttributeId, Books, Cost, Failure};
 use serde::{Serialize, Serializer};
 
 use crate::account::{Account, ServiceTotals};
@@ -162,7 +163,7 @@ pub struct Remaining {
 impl Remaining {
     /// Looks at every answer.
     pub fn new(books: &Books) -> Self {
-        let Remainder { arm_count, cost } = books.remainder();
+        let Remainder { arm_count, cost } = remainder(books);
         Self { answers: arm_count, cost }
     }
 }

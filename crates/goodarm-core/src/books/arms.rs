@@ -4,9 +4,12 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::books::lending::LendError;
 use crate::call::Source;
+use crate::guarantee::lending::Lending;
 use crate::guarantee::{Certificate, Certifier, RejectionLevel};
 use crate::problem::{Guarantee, Problem};
+use crate::tally::Tally;
 use crate::units::{ArmId, AttributeId};
 
 /// What is known about an arm.
@@ -52,7 +55,7 @@ impl Arm {
 
 /// The state of all arms, and the guarantee that certifies them.
 #[derive(Clone, Debug)]
-pub(super) struct Arms {
+pub(crate) struct Arms {
     list: Vec<Arm>,
     left_count: usize,
     certified: Vec<ArmId>,
@@ -95,6 +98,18 @@ impl Arms {
         self.certifier.add_arms(1);
     }
 
+    /// The loans, if this arm may take part in them.
+    pub(super) fn lending_to(&self, arm: ArmId) -> Result<&Lending, LendError> {
+        let lending = self.certifier.lending().ok_or(LendError::NotLending)?;
+        if arm.index() >= self.list.len() {
+            Err(LendError::NoSuchArm(arm))
+        } else if !self.is_active(arm) {
+            Err(LendError::ArmLeft(arm))
+        } else {
+            Ok(lending)
+        }
+    }
+
     pub(super) const fn count(&self) -> usize {
         self.list.len()
     }
@@ -115,7 +130,8 @@ impl Arms {
         !self.list[arm.index()].left
     }
 
-    pub(super) fn is_touched(&self, arm: ArmId) -> bool {
+    /// Whether the arm was ever called.
+    pub(crate) fn is_touched(&self, arm: ArmId) -> bool {
         self.list[arm.index()].touched
     }
 
@@ -132,13 +148,29 @@ impl Arms {
         self.list[arm.index()].origin
     }
 
+    /// A tally without the vote that proposed the arm: that vote is always for it.
+    pub(crate) fn unproposed(&self, arm: ArmId, attribute: AttributeId, tally: &Tally) -> Tally {
+        let mut tally = *tally;
+        if self.origin(arm) == Some(Source::Votes(attribute)) && tally.returned_count > 0 {
+            tally.returned_count -= 1;
+            tally.sum -= 1.0;
+        }
+        tally
+    }
+
     /// The level that every attribute's evidence must reach, above its base.
     #[inline]
-    pub(super) fn level(&self, arm: ArmId) -> f64 {
+    pub(crate) fn level(&self, arm: ArmId) -> f64 {
         match self.list[arm.index()].status {
             ArmStatus::Certified => self.certified_levels[&arm],
             ArmStatus::Undecided | ArmStatus::Rejected => self.certifier.level(arm),
         }
+    }
+
+    /// The level for an answer that does not exist yet, where nothing is lent.
+    pub(crate) fn level_of_fresh(&self) -> f64 {
+        // It is the same for all answers.
+        self.certifier.level(ArmId(0))
     }
 
     pub(super) fn floors(&self, arm: ArmId, attribute: AttributeId) -> Floors {

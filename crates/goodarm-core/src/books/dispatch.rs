@@ -42,13 +42,16 @@ pub enum DispatchError {
 impl Books {
     /// Dispatches a call: reserves its ceiling and gives it the next position in its stream.
     pub fn dispatch(&mut self, target: Target) -> Result<Call, DispatchError> {
-        self.check_asked_of(target)?;
+        self.check_target(target)?;
         self.dispatch_stream(target)
     }
 
-    /// Refuses a call on an arm by an attribute whose calls are votes on questions.
-    pub(crate) fn check_asked_of(&self, target: Target) -> Result<(), DispatchError> {
+    /// Refuses unknown pairs, and calls on an arm by an attribute whose calls are votes on questions.
+    pub(crate) fn check_target(&self, target: Target) -> Result<(), DispatchError> {
         match target {
+            Target::Arm(arm, attribute) if !self.problem.has_pair(arm, attribute) => {
+                Err(DispatchError::NoSuchPair(arm, attribute))
+            }
             Target::Arm(_, attribute) if self.problem.are_votes(attribute) => {
                 Err(DispatchError::AskedOfQuestions(attribute))
             }
@@ -62,7 +65,7 @@ impl Books {
         self.changes.clear();
         let target = self.problem.stream_of(target);
         let ceiling = self.funds.reserve(self.problem.service(target));
-        self.update_affordable();
+        self.funds.update_affordable(&mut self.changes);
         let order = match target {
             Target::Arm(arm, lead) => {
                 let order = self.stream_len(arm, lead);
@@ -106,16 +109,6 @@ impl Books {
         }
     }
 
-    /// The stream of a target that may name an unknown arm or attribute.
-    pub(crate) fn known_stream_of(&self, target: Target) -> Result<Target, DispatchError> {
-        match target {
-            Target::Arm(arm, attribute) if !self.problem.has_pair(arm, attribute) => {
-                Err(DispatchError::NoSuchPair(arm, attribute))
-            }
-            _ => Ok(self.problem.stream_of(target)),
-        }
-    }
-
     pub(crate) fn check_dispatch(&self, target: Target) -> Result<(), DispatchError> {
         match target {
             Target::Arm(arm, attribute) => {
@@ -123,7 +116,10 @@ impl Books {
                     Err(DispatchError::NoSuchPair(arm, attribute))
                 } else if !self.is_active(arm) {
                     Err(DispatchError::ArmLeft(arm))
-                } else if self.are_all_closed(arm, self.problem.lead(attribute)) {
+                } else if self
+                    .pairs
+                    .are_closed(arm, self.problem.members(self.problem.lead(attribute)))
+                {
                     Err(DispatchError::PairClosed(arm, attribute))
                 } else if !self.is_affordable(attribute) {
                     Err(DispatchError::NotAffordable(attribute))
@@ -151,12 +147,6 @@ impl Books {
                 }
             }
         }
-    }
-
-    /// Whether no pair that these calls score takes more of them.
-    fn are_all_closed(&self, arm: ArmId, lead: AttributeId) -> bool {
-        let is_closed = |&member: &AttributeId| self.pairs.get(arm, member).evidence.closed;
-        self.problem.members(lead).iter().all(is_closed)
     }
 
     /// Dispatches the oldest retry of a void call, if there is one.

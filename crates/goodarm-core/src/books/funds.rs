@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::bills::BillTotals;
+use crate::books::Change;
 use crate::cost::Cost;
 use crate::ledger::Ledger;
 use crate::problem::Problem;
@@ -84,7 +85,7 @@ impl Funds {
         let price_max = lanes.iter().map(|lane| lane.price).max().unwrap_or(Cost::ZERO);
         let ledger = Ledger::new(problem.budget());
         let mut funds = Self { ledger, lanes, price_max, all_affordable: false };
-        funds.update_affordable();
+        funds.update_affordable(&mut Vec::new());
         funds
     }
 
@@ -159,10 +160,10 @@ impl Funds {
         self.lanes.iter().any(|lane| lane.is_affordable)
     }
 
-    /// Computes again which services fit the budget; true if that has changed.
-    pub(super) fn update_affordable(&mut self) -> bool {
+    /// Computes again which services fit the budget.
+    pub(super) fn update_affordable(&mut self, changes: &mut Vec<Change>) {
         if self.ledger.left() >= self.price_max && self.all_affordable {
-            return false;
+            return;
         }
         let mut changed = false;
         for lane in &mut self.lanes {
@@ -171,7 +172,9 @@ impl Funds {
             lane.is_affordable = fits;
         }
         self.all_affordable = self.lanes.iter().all(|lane| lane.is_affordable);
-        changed
+        if changed {
+            changes.push(Change::AffordableChanged);
+        }
     }
 
     /// The number of calls in flight that return soon, and their expected cost.

@@ -3,11 +3,15 @@
 
 use alloc::vec::Vec;
 
-use crate::bills::BillModel;
+use crate::bills::{BillModel, BillTotals};
+use crate::books::arms::Arms;
+use crate::books::funds::Funds;
+use crate::books::pairs::Pairs;
 use crate::num::real;
 use crate::prior::{Prior, Sample};
 use crate::problem::Problem;
-use crate::units::AttributeId;
+use crate::tally::Tally;
+use crate::units::{ArmId, AttributeId};
 
 /// The scores of one attribute over all arms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,23 +75,48 @@ impl Learning {
         self.observation_count >= self.refresh_at
     }
 
-    pub(super) fn schedule_refresh(&mut self, arm_count: usize) {
+    /// Learns again from everything so far.
+    pub(super) fn refresh(&mut self, problem: &Problem, pairs: &Pairs, arms: &Arms, funds: &Funds) {
         let news = self.observation_count / REFRESH_SHARE;
-        self.refresh_at = self.observation_count + refresh_interval(arm_count).max(news);
-    }
-
-    pub(super) fn refresh_prior<'a>(
-        &mut self,
-        problem: &Problem,
-        attribute: AttributeId,
-        samples: impl Iterator<Item = Sample<'a>> + Clone,
-    ) {
-        let prior = &mut self.attributes[attribute.index()].0;
-        *prior = prior.refreshed(problem.attribute(attribute), samples);
-        if problem.are_votes(attribute) {
-            prior.gap_sd = prior.gap_sd.max(GAP_SD_OF_VOTES_MIN);
+        self.refresh_at = self.observation_count + refresh_interval(arms.count()).max(news);
+        for attribute in problem.attributes() {
+            let declared = problem.attribute(attribute);
+            let prior = &mut self.attributes[attribute.index()].0;
+            let tally = |arm| &pairs.get(arm, attribute).tally;
+            if problem.are_votes(attribute) {
+                let votes = |arm: ArmId| tally(arm).sum;
+                let leaders = leaders(problem, votes);
+                let tallies = leaders.map(|arm| arms.unproposed(arm, attribute, tally(arm)));
+                let tallies: Vec<Tally> = tallies.collect();
+                *prior = prior.refreshed(declared, tallies.iter().map(Sample::of));
+                prior.gap_sd = prior.gap_sd.max(GAP_SD_OF_VOTES_MIN);
+            } else {
+                let samples = arms.touched().map(|arm| pairs.sample(arm, attribute, tally(arm)));
+                *prior = prior.refreshed(declared, samples);
+            }
         }
+        // Calls are billed to the first attribute that they score.
+        let bills_of = |attribute| {
+            let is_lead = problem.lead(attribute) == attribute;
+            if is_lead {
+                funds.lane(problem.service_of(attribute)).bills()
+            } else {
+                &BillTotals::NONE
+            }
+        };
+        let totals: Vec<&BillTotals> = problem.attributes().map(bills_of).collect();
+        self.bills = BillModel::refreshed(pairs.all(), &totals);
     }
+}
+
+/// The answer with the most votes to each question: only these tell what to expect of an answer that is
+/// worth certifying.
+fn leaders(problem: &Problem, votes: impl Fn(ArmId) -> f64) -> impl Iterator<Item = ArmId> {
+    let questions = problem.questions().into_iter();
+    let answers = questions.flat_map(|it| it.ids().map(|question| it.answers(question)));
+    answers.filter_map(move |answers| {
+        answers.iter().copied().max_by(|&a, &b| votes(a).total_cmp(&votes(b)))
+    })
 }
 
 /// Learning costs O(pairs), so it is spread over as many observations.

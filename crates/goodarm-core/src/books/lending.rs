@@ -4,7 +4,7 @@
 use thiserror::Error;
 
 use crate::books::{Books, Change};
-use crate::call::{Loan, Target};
+use crate::call::Loan;
 use crate::guarantee::lending::Lending;
 use crate::problem::{ARMS_MAX, Guarantee};
 use crate::units::{ArmId, AttributeId, Share};
@@ -78,7 +78,7 @@ impl Books {
     /// Lends an arm a share of δ. Its evidence begins here: only calls dispatched from now on count,
     /// with weights that may have been learned from everything before.
     pub fn lend(&mut self, arm: ArmId, share: Share) -> Result<Loan, LendError> {
-        let lending = self.lending_to(arm)?;
+        let lending = self.arms.lending_to(arm)?;
         if lending.share(arm).is_some() {
             return Err(LendError::AlreadyLent(arm));
         }
@@ -103,7 +103,7 @@ impl Books {
     /// present evidence of its attributes, with calls in flight counted as their lowest score. The
     /// arm may be lent another share later, and its evidence then begins again.
     pub fn release(&mut self, arm: ArmId) -> Result<(), LendError> {
-        if self.lending_to(arm)?.share(arm).is_none() {
+        if self.arms.lending_to(arm)?.share(arm).is_none() {
             return Err(LendError::NothingLent(arm));
         }
         self.changes.clear();
@@ -141,30 +141,6 @@ impl Books {
         self.arms.add(count);
         self.pairs.add_arms(count);
         Ok(())
-    }
-
-    /// A loan before a call goes to the arm of the call, or to an answer of its question.
-    pub(crate) fn check_borrower(&self, arm: ArmId, target: Target) -> Result<(), LendError> {
-        let belongs = match target {
-            Target::Arm(of, _) => of == arm,
-            Target::Question(question, _) => {
-                let questions = self.problem.questions();
-                arm.index() < self.arms.count()
-                    && questions.is_some_and(|it| it.of(arm) == question)
-            }
-        };
-        if belongs { Ok(()) } else { Err(LendError::NoSuchArm(arm)) }
-    }
-
-    fn lending_to(&self, arm: ArmId) -> Result<&Lending, LendError> {
-        let lending = self.lending().ok_or(LendError::NotLending)?;
-        if arm.index() >= self.arms.count() {
-            Err(LendError::NoSuchArm(arm))
-        } else if !self.is_active(arm) {
-            Err(LendError::ArmLeft(arm))
-        } else {
-            Ok(lending)
-        }
     }
 }
 

@@ -147,6 +147,11 @@ impl Pairs {
         evidence.held.max(evidence.present(method, self.wealths(arm, attribute)))
     }
 
+    /// Whether none of these pairs takes more calls.
+    pub(super) fn are_closed(&self, arm: ArmId, members: &[AttributeId]) -> bool {
+        members.iter().all(|&member| self.get(arm, member).evidence.closed)
+    }
+
     /// Counts a call that is dispatched. Weights are frozen if the evidence begins with it.
     pub(super) fn enter(&mut self, arm: ArmId, attribute: AttributeId, prior: &Prior) {
         let evidence = &self.get(arm, attribute).evidence;

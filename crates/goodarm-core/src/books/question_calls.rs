@@ -15,12 +15,8 @@ use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId};
 impl Books {
     /// The answers to a question that still take calls.
     pub fn active_answers(&self, question: QuestionId) -> Vec<ArmId> {
-        let answers = self.answers(question).iter().copied();
+        let answers = self.problem.answers(question).iter().copied();
         answers.filter(|&arm| self.is_active(arm)).collect()
-    }
-
-    fn answers(&self, question: QuestionId) -> &[ArmId] {
-        self.problem.questions().map_or(&[], |it| it.answers(question))
     }
 
     /// Whether this generator may be asked for one more answer, affordable or not.
@@ -33,7 +29,7 @@ impl Books {
     pub fn takes_votes(&self, question: QuestionId, attribute: AttributeId) -> bool {
         let state = self.question(question);
         let has_use = || {
-            let answers = self.answers(question);
+            let answers = self.problem.answers(question);
             self.problem.votes_propose(attribute) && answers.len() < PROPOSED_ANSWERS_MAX
                 || answers.iter().any(|&arm| self.is_active(arm))
         };
@@ -95,7 +91,7 @@ impl Books {
         let answers = self.active_answers(question);
         let mut is_known = false;
         for &arm in &answers {
-            let score = self.vote_for(vote, arm);
+            let score = vote.score_of(&self.problem, arm);
             self.pairs.tally(arm, attribute, score);
             is_known |= score > 0.0;
         }
@@ -103,7 +99,7 @@ impl Books {
         self.absorb_votes(question, attribute);
         let born = label
             .filter(|_| self.problem.votes_propose(attribute))
-            .filter(|_| self.answers(question).len() < PROPOSED_ANSWERS_MAX)
+            .filter(|_| self.problem.answers(question).len() < PROPOSED_ANSWERS_MAX)
             .and_then(|label| self.add_answer(question, label, Source::Votes(attribute)));
         // Without the answer that this vote proposes: it was not awaited for that one.
         for arm in answers {
@@ -120,14 +116,9 @@ impl Books {
         let answers = self.active_answers(question);
         for vote in self.questions[question.index()].votes_mut(attribute).take_ready() {
             for &arm in &answers {
-                self.absorb(arm, attribute, self.vote_for(vote, arm));
+                self.absorb(arm, attribute, vote.score_of(&self.problem, arm));
             }
         }
-    }
-
-    fn vote_for(&self, vote: Vote, arm: ArmId) -> f64 {
-        let questions = self.problem.questions().expect("votes are about questions");
-        vote.score(questions.label(arm)).expect("the vote is back")
     }
 
     /// A fresh answer is back.

@@ -60,6 +60,12 @@ impl Vote {
             Self::For(_) | Self::ForNone => Some(0.0),
         }
     }
+
+    /// The score of an arm by a vote on its question that is back.
+    pub(super) fn score_of(self, problem: &Problem, arm: ArmId) -> f64 {
+        let questions = problem.questions().expect("votes are about questions");
+        self.score(questions.label(arm)).expect("the vote is back")
+    }
 }
 
 impl Votes {

@@ -9,7 +9,7 @@ use crate::books::{Books, Change};
 use crate::call::{Source, Target, Ticket};
 use crate::cost::Cost;
 use crate::outcome::{Failure, Outcome, VoidFailure};
-use crate::problem::{Guarantee, ScoreError};
+use crate::problem::{Guarantee, Problem, ScoreError};
 use crate::units::{ArmId, AttributeId};
 
 /// The result of settling a call.
@@ -84,10 +84,10 @@ impl Books {
                 let members = self.problem.members(lead);
                 let scores = match outcome {
                     Outcome::Score(score) if members.len() == 1 => {
-                        Outcome::Score(self.checked_score(lead, *score)?)
+                        Outcome::Score(checked_score(&self.problem, lead, *score)?)
                     }
                     Outcome::Scores(scores) if members.len() == scores.len() => {
-                        self.checked_scores(members, scores)?
+                        checked_scores(&self.problem, members, scores)?
                     }
                     _ => return other(ExpectedOutcome::Scores(members.len())),
                 };
@@ -143,7 +143,7 @@ impl Books {
                 self.changes.push(Change::Question(question));
             }
         }
-        self.update_affordable();
+        self.funds.update_affordable(&mut self.changes);
         Settlement::default()
     }
 
@@ -208,7 +208,7 @@ impl Books {
         let is_raised = self.funds.raise_budget(budget);
         if is_raised {
             self.changes.clear();
-            self.update_affordable();
+            self.funds.update_affordable(&mut self.changes);
         }
         is_raised
     }
@@ -237,29 +237,6 @@ impl Books {
             self.streams.retry(call);
         }
         is_reserved
-    }
-
-    #[inline]
-    fn checked_score(&self, attribute: AttributeId, score: f64) -> Result<f64, SettleError> {
-        let checked = self.problem.attribute(attribute).checked_score(score);
-        checked.map_err(|reason| SettleError::Score { score, attribute, reason })
-    }
-
-    fn checked_scores(
-        &self,
-        members: &[AttributeId],
-        scores: &[Option<f64>],
-    ) -> Result<Outcome, SettleError> {
-        let checked = members.iter().zip(scores).map(|(&member, score)| {
-            let attribute = self.problem.attribute(member);
-            match *score {
-                // Before all other checks: this blocks the pair, and is not an error.
-                Some(score) if attribute.is_below_lowest(score) => Ok(None),
-                Some(score) => self.checked_score(member, score).map(Some),
-                None => Ok(attribute.lowest_score()),
-            }
-        });
-        checked.collect::<Result<_, _>>().map(Outcome::Scores)
     }
 
     /// Scores are back: tallies them at once, and advances the stream's evidence if possible.
@@ -295,9 +272,10 @@ impl Books {
     #[inline]
     pub(super) fn after_observation(&mut self) {
         let is_refresh_due = self.learning.count_observation();
-        self.update_affordable();
+        self.funds.update_affordable(&mut self.changes);
         if is_refresh_due {
-            self.refresh_priors();
+            self.learning.refresh(&self.problem, &self.pairs, &self.arms, &self.funds);
+            self.changes.push(Change::PriorsRefreshed);
         }
     }
 
@@ -361,10 +339,31 @@ impl Books {
             self.leave(arm);
         }
     }
+}
 
-    pub(super) fn update_affordable(&mut self) {
-        if self.funds.update_affordable() {
-            self.changes.push(Change::AffordableChanged);
+#[inline]
+fn checked_score(
+    problem: &Problem,
+    attribute: AttributeId,
+    score: f64,
+) -> Result<f64, SettleError> {
+    let checked = problem.attribute(attribute).checked_score(score);
+    checked.map_err(|reason| SettleError::Score { score, attribute, reason })
+}
+
+fn checked_scores(
+    problem: &Problem,
+    members: &[AttributeId],
+    scores: &[Option<f64>],
+) -> Result<Outcome, SettleError> {
+    let checked = members.iter().zip(scores).map(|(&member, score)| {
+        let attribute = problem.attribute(member);
+        match *score {
+            // Before all other checks: this blocks the pair, and is not an error.
+            Some(score) if attribute.is_below_lowest(score) => Ok(None),
+            Some(score) => checked_score(problem, member, score).map(Some),
+            None => Ok(attribute.lowest_score()),
         }
-    }
+    });
+    checked.collect::<Result<_, _>>().map(Outcome::Scores)
 }

@@ -11,45 +11,23 @@
 //! An attribute without votes costs α for each arm that the question can have. So with N questions,
 //! α = δ/N / (Σ 1/ξ over attributes with votes + the most arms, if any other attribute is noisy).
 
-use alloc::vec;
-use alloc::vec::Vec;
-
-use crate::guarantee::Certificate;
 use crate::num::real_size;
 use crate::problem::Problem;
 use crate::problem::design::Questions;
-use crate::units::ArmId;
 
-#[derive(Clone, Debug)]
-pub(crate) struct PerQuestion {
-    level: f64,
-}
-
-impl PerQuestion {
-    pub(crate) fn new(problem: &Problem, questions: &Questions) -> Self {
-        let (mut ways, mut others) = (0.0, 0.0);
-        for attribute in problem.attributes() {
-            let declared = problem.attribute(attribute);
-            if problem.are_votes(attribute) {
-                ways += 1.0 / declared.threshold();
-            } else if !declared.is_exact() {
-                others = real_size(questions.answers_max());
-            }
+/// The level for all answers to all questions, ln(1/α).
+pub(crate) fn level(problem: &Problem, questions: &Questions) -> f64 {
+    let (mut ways, mut others) = (0.0, 0.0);
+    for attribute in problem.attributes() {
+        let declared = problem.attribute(attribute);
+        if problem.are_votes(attribute) {
+            ways += 1.0 / declared.threshold();
+        } else if !declared.is_exact() {
+            others = real_size(questions.answers_max());
         }
-        let ways = f64::max(ways + others, 1.0) * real_size(questions.count());
-        Self { level: libm::log(ways * ROUND_UP) + problem.delta().ln_inverse() }
     }
-
-    pub(crate) const fn level(&self) -> f64 {
-        self.level
-    }
-
-    pub(crate) fn update(&self, arm: ArmId, evidence: f64) -> Vec<Certificate> {
-        if evidence < self.level {
-            return Vec::new();
-        }
-        vec![Certificate { arm, level: self.level }]
-    }
+    let ways = f64::max(ways + others, 1.0) * real_size(questions.count());
+    libm::log(ways * ROUND_UP) + problem.delta().ln_inverse()
 }
 
 /// Far above the rounding of a sum.

@@ -127,7 +127,7 @@ impl ArmIndex for RemainingCost {
         // Prior weights make arms different from the start, and so do questions.
         let problem = books.problem();
         let differs = problem.prior_weights().is_some() || problem.questions().is_some();
-        if books.is_touched(arm) || differs {
+        if books.arms.is_touched(arm) || differs {
             return self.rate_one(books, arm);
         }
         if self.untouched.is_none() {
@@ -165,7 +165,7 @@ impl RemainingCost {
         if books.status(arm) == ArmStatus::Rejected {
             return None;
         }
-        let level = books.level_above_base(arm);
+        let level = books.arms.level(arm);
         let level = if level == f64::INFINITY { self.offered_level } else { level };
         self.stage(books, arm, level)?;
         if !self.bend_by_question(books, arm) {
@@ -191,7 +191,7 @@ impl RemainingCost {
         let bills = ExpectedBills::of(books, arm);
         for (attribute, pair) in problem.attributes().zip(books.pairs.of(arm)) {
             let base = books.pairs.base(attribute);
-            if pair.evidence.held >= books.level_above_base(arm) + base {
+            if pair.evidence.held >= books.arms.level(arm) + base {
                 continue;
             }
             // An arm that cannot be finished is not begun; an exact answer is worth waiting for.
@@ -238,7 +238,7 @@ impl RemainingCost {
 
     /// What an answer that has no share would need.
     fn offered_level_of(&self, books: &Books) -> f64 {
-        if books.pool().is_some() { self.offered_level } else { books.level_of_fresh() }
+        if books.pool().is_some() { self.offered_level } else { books.arms.level_of_fresh() }
     }
 
     /// Whether so much of the arm's price has been paid, and so little doubt is left, that it should have

@@ -4,6 +4,7 @@
 use std::mem::{discriminant, take};
 use std::time::Duration;
 
+use goodarm_core::outlook::certified_count_forecast;
 use goodarm_core::{BlockingFailure, Failure, Outcome, ServiceId, Source, Target};
 use goodarm_files::words::{money, were};
 use goodarm_record::control::Control;
@@ -231,7 +232,7 @@ impl ProgressMeter {
         }
         (self.call_count, self.spent) = (call_count, spent);
         if now >= self.forecast_due {
-            self.forecast = run.work.books().certified_count_forecast();
+            self.forecast = certified_count_forecast(run.work.books());
             self.remaining = Some(Remaining::new(run.work.books()));
             // Forecasts take at most a twentieth of the time.
             self.forecast_due = now + (now.elapsed() * 20).max(PROGRESS_INTERVAL);

@@ -102,8 +102,7 @@ impl RemainingCost {
 
     /// What became of all that each generator has made for a question: of several, one is seldom the first.
     fn learn_generators(&mut self, books: &Books, question: QuestionId, means: &mut [Mean]) {
-        let questions = books.problem().questions();
-        for &arm in questions.map_or(&[][..], |questions| questions.answers(question)) {
+        for &arm in books.problem().answers(question) {
             if let Some(Source::Generator(generator)) = books.origin(arm)
                 && is_tested(books, arm)
             {
@@ -236,7 +235,7 @@ impl RemainingCost {
         {
             return None;
         }
-        let answer_count = problem.questions().map_or(0, |it| it.answers(question).len());
+        let answer_count = problem.answers(question).len();
         #[expect(clippy::cast_precision_loss, reason = "a count of votes")]
         let new = ((real_size(answer_count) + 1.0) / (votes_back as f64 + 1.0)).min(1.0);
         let price =
@@ -262,7 +261,10 @@ impl RemainingCost {
 
 fn is_tested(books: &Books, arm: ArmId) -> bool {
     let mut attributes = books.problem().attributes();
-    attributes.any(|attribute| books.unproposed(arm, attribute).returned_count > 0)
+    attributes.any(|attribute| {
+        let tally = books.tally(arm, attribute);
+        books.arms.unproposed(arm, attribute, tally).returned_count > 0
+    })
 }
 
 fn may_be_fresh(books: &Books, question: QuestionId) -> bool {

@@ -1,6 +1,7 @@
 //! What `ask` says, and when.
 
 use goodarm_core::books::DispatchError;
+use goodarm_core::outlook::remainder;
 use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::session::Refusal;
 use goodarm_core::{
@@ -78,11 +79,11 @@ fn what_would_still_be_needed_is_told_of_arms_that_look_good() {
     while let Ask::Call(pull) = session.ask().unwrap() {
         let score = if pull.arm() == ArmId(0) { 1.0 } else { 0.0 };
         session.tell(pull.ticket, score, UNIT).unwrap();
-        costs.push(session.books().remainder().cost);
+        costs.push(remainder(session.books()).cost);
     }
-    let remainder = session.books().remainder();
-    assert!(session.certified().is_empty() || remainder.arm_count == 0, "{remainder:?}");
-    assert!(remainder.arm_count <= 1, "the second arm looks bad: {remainder:?}");
+    let rest = remainder(session.books());
+    assert!(session.certified().is_empty() || rest.arm_count == 0, "{rest:?}");
+    assert!(rest.arm_count <= 1, "the second arm looks bad: {rest:?}");
     let (first, last) = (costs[1], costs[costs.len() - 1]);
     assert!(last < first && costs.iter().all(|cost| cost.is_finite()), "{first} to {last}");
 }

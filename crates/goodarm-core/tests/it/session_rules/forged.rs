@@ -1,5 +1,6 @@
 //! A record may say anything: what cannot have happened is refused, without a panic and without a change.
 
+use goodarm_core::outlook::certified_count_forecast;
 use goodarm_core::{
     ArmId, AttributeId, BlockingFailure, Books, Cost, CountedFailure, Event, EventError, Failure,
     GeneratorId, Label, Loan, Outcome, QuestionId, Share, Source, Target, Ticket, VoidFailure,
@@ -134,7 +135,7 @@ fn no_sequence_of_events_makes_the_books_panic_and_what_they_refuse_changes_noth
                     }
                 }
             }
-            let _ = (picture(&books), open_targets(&books), books.certified_count_forecast());
+            let _ = (picture(&books), open_targets(&books), certified_count_forecast(&books));
         }
     }
     assert!(taken > 20_000 && refused > 20_000, "{taken} {refused}");
