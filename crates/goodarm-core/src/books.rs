@@ -129,7 +129,7 @@ impl Books {
     }
 
     /// The status of an arm. An arm that an exact verifier has scored below its threshold is rejected,
-    /// whatever its other evidence is. An arm that left because a stream of it is blocked, or because
+    /// also with enough evidence otherwise. An arm that left because a stream of it is blocked, or because
     /// an exact verifier failed to score it, is not: there is no evidence against it.
     pub fn status(&self, arm: ArmId) -> ArmStatus {
         self.arms.status(arm)

@@ -1,40 +1,39 @@
-//! Which thresholds verifiers should have, from a pilot and labels of some of its arms: the laxest ones on a
-//! path from strict to lax for which the labels show that more than a wanted share of the passing arms is
-//! right.
+//! Thresholds of verifiers, from a pilot and labels of some of its arms: the laxest ones on a path from strict
+//! to lax for which the labels show that more than a wanted share of the passing arms is right.
 //!
-//! **What is claimed.** The labelled arms are drawn at random from those of the pilot: neither what an arm is
-//! (right or wrong) nor what the verifiers said decides whether it is labelled. Then with probability 1 - δ
+//! **What is claimed.** The labelled arms are drawn at random from those of the pilot: the draw depends neither
+//! on whether an arm is right nor on its scores. Then with probability 1 - δ
 //! more than the wanted share c of all arms that pass the chosen thresholds is right; passing means that the
 //! *pilot's* means reach them.
 //!
 //! **Why.** The path is a function of the pilot's means, of c, δ and of how many labels are planned, and of
 //! nothing else. For step i let H(i) be "at most c of the arms that pass step i are right". Steps are tested
 //! in order, from where a test can succeed, and the first one that is not rejected ends it. Let i* be the
-//! first true H(i) from there on: no matter of luck, since the path is none. A wrong choice is step i* or one
-//! behind it, so that H(i*) was rejected: one test at level δ, and no correction for the search
+//! first true H(i) from there on: it does not depend on the labels, since the path does not. A wrong choice is
+//! step i* or a later one, so that H(i*) was rejected: one test at level δ, and no correction for the search
 //! (fixed-sequence testing).
 //!
-//! There are two starts if the labels suffice: at the first, strict one all labels have to be right, and a
-//! single wrong one would end the search there; at the second one of them may be wrong. Each has half of δ, and
-//! the laxer of the two outcomes is chosen (a union bound).
+//! There are two starts if there are enough labels. At the strict one all labels have to be right: a single
+//! wrong label ends the search. At the second, one label may be wrong. Each has half of δ, and the laxer of the
+//! two outcomes is chosen (a union bound).
 //!
 //! H(i) is rejected when [`log_evidence_of_precision`] reaches ln(1/δ) on the labelled arms that pass step i.
 //! The evidence is a convex function of how many of them are right. Among arms that were drawn without
 //! replacement that number is less spread than under independent draws with the same mean (Hoeffding 1963,
 //! Theorem 4), so that its mean is at most 1 here as well, and Markov's inequality does the rest. The counts are
-//! those at the end, so that the order of a file of labels, which somebody may have sorted, plays no role.
+//! those at the end, so the order of a file of labels, which may be sorted, does not matter.
 //!
-//! **Which arms are labelled** may be looked at, too: how many labelled arms pass step i depends on the draw and
+//! **Which arms are labelled** may be used as well: how many labelled arms pass step i depends on the draw and
 //! the means, not on what is right. Given that number n, the labelled passers of step i are n random ones of
 //! its passers, and the above holds for each n. It decides whether a step has enough labels, and a step that
-//! has not is simply not rejected. The *starts* do not even need it: they are laid where so many
-//! labelled passers are to be expected. Were they laid where the labels at hand happen to be enough, the draw would
-//! choose among several true H(i), given which the passers of a step are no plain sample of it any more.
+//! has not is simply not rejected. The *starts* do not depend on it: they are the steps where enough labelled
+//! passers are to be expected. If they were the steps where the labels at hand happen to be enough, the draw
+//! would choose among several true H(i), and the passers of a step would not be a plain sample of it any more.
 //!
 //! **Looking again.** A path that stays as it is (same pilot, c, δ and *planned* number of labels) may be
 //! walked after every label: if arms are independent draws from a population, the evidence is a
-//! supermartingale under H(i) about that population, and it ever reaches 1/δ with probability δ at most. A path
-//! that is laid out anew for more labels is a new test with a δ of its own.
+//! supermartingale under H(i) about that population, and it ever reaches 1/δ with probability δ at most. A new
+//! path for more labels is a new test with a δ of its own.
 
 use alloc::vec::Vec;
 
@@ -42,28 +41,28 @@ use crate::claim::log_evidence_of_precision;
 use crate::num::{real, real_size};
 use crate::units::{ErrorRate, OutsideUnitInterval};
 
-/// What one verifier said in the pilot, and what may be decided about its threshold.
+/// The mean scores by one verifier in the pilot, and what may be decided about its threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PilotScores {
     /// The mean score of each arm; an arm without one passes no threshold.
     pub means: Vec<Option<f64>>,
-    /// Whether its threshold is looked for.
+    /// Whether its threshold is to be chosen.
     pub threshold: Threshold,
 }
 
-/// Whether a threshold is looked for.
+/// Whether a threshold is to be chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
-    /// It stays where it is: an exact verifier has to pass.
+    /// It stays as it is: an exact verifier has to pass.
     Fixed(f64),
-    /// It is looked for, above the lowest score that there is (which may be -∞).
+    /// It is chosen above the lowest possible score (which may be -∞).
     Free {
         /// The lowest score.
         lowest: f64,
     },
 }
 
-/// What is to be shown: that more than this share of the arms that pass is right.
+/// The hypothesis to be shown: more than this share of the arms that pass is right.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     precision: f64,
@@ -77,24 +76,24 @@ impl Goal {
         Ok(Self { precision, error_rate: ErrorRate::new(delta)? })
     }
 
-    /// The share that is wanted.
+    /// The wanted share.
     pub const fn precision(self) -> f64 {
         self.precision
     }
 
-    /// The probability with which it may be wrong.
+    /// The probability of a wrong choice.
     pub const fn delta(self) -> f64 {
         self.error_rate.get()
     }
 
-    /// The same with one of so many equal parts of δ, rounded down.
+    /// The same goal with one of `count` equal parts of δ, rounded down.
     fn part(self, count: usize) -> Self {
         let delta = self.error_rate.get() / real_size(count.max(1));
-        // A δ so small that half of it is nothing has no parts; it is as good as nothing itself.
+        // A δ whose half rounds to 0 is not divided; it is practically 0 itself.
         Self { error_rate: ErrorRate::new(delta).unwrap_or(self.error_rate), ..self }
     }
 
-    /// Whether labels show it.
+    /// Whether these labels show it.
     pub fn is_shown(self, right_count: u64, wrong_count: u64) -> bool {
         self.log_evidence(right_count, wrong_count) >= self.error_rate.ln_inverse()
     }
@@ -104,18 +103,18 @@ impl Goal {
         log_evidence_of_precision(right_count, wrong_count, self.precision)
     }
 
-    /// How many labels show it if so many of them are wrong.
+    /// The number of labels that show it if `wrong_count` of them are wrong.
     pub fn labels_needed(self, wrong_count: u64) -> u64 {
         self.labels_to_go(0, wrong_count).saturating_add(wrong_count)
     }
 
-    /// How many more labels show it if all of those are right.
+    /// The number of further labels that show it if all of those are right.
     pub fn labels_to_go(self, right_count: u64, wrong_count: u64) -> u64 {
         first_count(|more| self.is_shown(right_count.saturating_add(more), wrong_count))
             .unwrap_or(LABELS_MAX)
     }
 
-    /// How many labels show it if this share of them is right; none if no number that anyone will label does.
+    /// The number of labels that show it if this share of them is right; `None` if no realistic number does.
     pub fn labels_at_rate(self, rate: f64) -> Option<u64> {
         if rate <= self.precision {
             return None;
@@ -130,7 +129,7 @@ impl Goal {
     }
 }
 
-/// The first count for which something holds that once it holds keeps to hold, or nearly so.
+/// The first count for which `holds`, which then holds for all larger ones, or nearly all.
 fn first_count(holds: impl Fn(u64) -> bool) -> Option<u64> {
     if holds(0) {
         return Some(0);
@@ -149,7 +148,7 @@ fn first_count(holds: impl Fn(u64) -> bool) -> Option<u64> {
     Some(enough)
 }
 
-/// Threshold vectors from strict to lax, laid out without a look at any label.
+/// Threshold vectors from strict to lax, which do not depend on any label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThresholdPath {
     goal: Goal,
@@ -171,9 +170,9 @@ pub struct ThresholdStep {
 impl ThresholdPath {
     /// Lays out the path for a pilot and a planned number of labels. All columns are about the same arms.
     ///
-    /// ThresholdStep by step a larger share of all arms passes each verifier by itself, up to 100 %: the thresholds go
+    /// With each step a larger share of all arms passes each verifier by itself, up to 100 %: the thresholds go
     /// down together, by their ranks. Steps that let hardly more arms pass than the one before are left out:
-    /// each could end the search, and none would gain much.
+    /// each could end the search for a small gain.
     pub fn new(columns: &[PilotScores], goal: Goal, planned_labels: u64) -> Self {
         let arm_count = columns.iter().map(|column| column.means.len()).min().unwrap_or(0);
         let cuts: Vec<Cuts> = columns.iter().map(Cuts::of).collect();
@@ -204,12 +203,12 @@ impl ThresholdPath {
         &self.steps
     }
 
-    /// The steps where testing begins, the strictest first; none if the planned labels are too few for any.
+    /// The steps where testing begins, the strictest first; empty if too few labels are planned.
     pub fn starts(&self) -> &[usize] {
         &self.starts
     }
 
-    /// What each step has to show: the goal, with the part of δ that a start has.
+    /// The goal that each step has to show, with the part of δ of one start.
     pub fn tested(&self) -> Goal {
         self.goal.part(self.starts.len())
     }
@@ -219,17 +218,17 @@ impl ThresholdPath {
         real_size(self.steps[step].passers.len()) / real_size(self.arm_count.max(1))
     }
 
-    /// Walks down the path with labels: arms and whether they are right. Each arm has one label at most, and
-    /// one that a person could not tell is not right.
+    /// Tests the steps with labels: arms and whether they are right. Each arm has one label at most; an arm
+    /// that a person could not judge counts as wrong.
     pub fn walk(&self, labels: &[(usize, bool)]) -> Calibration {
-        let mut said = alloc::vec![None; self.arm_count];
+        let mut labelled = alloc::vec![None; self.arm_count];
         for &(arm, is_right) in labels {
-            if let Some(said) = said.get_mut(arm) {
-                *said = Some(is_right);
+            if let Some(label) = labelled.get_mut(arm) {
+                *label = Some(is_right);
             }
         }
         let mut rows: Vec<StepLabels> =
-            self.steps.iter().map(|step| self.row(step, &said)).collect();
+            self.steps.iter().map(|step| self.row(step, &labelled)).collect();
         let mut chosen = None;
         for &start in &self.starts {
             for (place, row) in rows.iter_mut().enumerate().skip(start) {
@@ -243,9 +242,10 @@ impl ThresholdPath {
         Calibration { rows, chosen }
     }
 
-    fn row(&self, step: &ThresholdStep, said: &[Option<bool>]) -> StepLabels {
-        let of =
-            |what: bool| step.passers.iter().filter(|&&arm| said[arm] == Some(what)).count() as u64;
+    fn row(&self, step: &ThresholdStep, labels: &[Option<bool>]) -> StepLabels {
+        let of = |is_right: bool| {
+            step.passers.iter().filter(|&&arm| labels[arm] == Some(is_right)).count() as u64
+        };
         let (right_count, wrong_count) = (of(true), of(false));
         let goal = self.tested();
         StepLabels {
@@ -258,7 +258,7 @@ impl ThresholdPath {
     }
 }
 
-/// What labels say about the steps of a path.
+/// The tests of all steps of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
     /// One for each step.
@@ -267,18 +267,18 @@ pub struct Calibration {
     pub chosen: Option<usize>,
 }
 
-/// What labels say about one step.
+/// The labels of the arms that pass one step, and their evidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepLabels {
     /// Labelled arms that pass and are right.
     pub right_count: u64,
-    /// Those that pass and are not.
+    /// Labelled arms that pass and are wrong.
     pub wrong_count: u64,
     /// ln of the evidence that more than the wanted share of the passing arms is right.
     pub log_evidence: f64,
     /// Whether that is enough for this step alone.
     pub is_shown: bool,
-    /// Whether the search came to this step.
+    /// Whether the search reached this step.
     pub is_tested: bool,
 }
 
@@ -295,8 +295,8 @@ fn passes(columns: &[PilotScores], thresholds: &[f64], arm: usize) -> bool {
     pairs.all(|(column, threshold)| column.means[arm].is_some_and(|mean| mean >= *threshold))
 }
 
-/// The first step whose labelled passers will do if none of them is wrong, and the first where one may be. Uses
-/// how many labels there will be, and neither which nor what they say.
+/// The first step with enough labelled passers if none of them is wrong, and the first with enough if one is.
+/// Depends on the planned number of labels, not on the labels.
 fn starts(
     steps: &[ThresholdStep],
     goal: Goal,
@@ -308,7 +308,7 @@ fn starts(
     let surely = |step: &ThresholdStep| {
         let passing = real_size(step.passers.len());
         let expected = passing * share;
-        // Draws without replacement; the further down, the fewer chances to miss.
+        // Draws without replacement: the laxer the step, the smaller the variance.
         let variance = expected * (1.0 - passing / all) * (1.0 - share);
         expected - 2.0 * libm::sqrt(variance)
     };
@@ -320,7 +320,7 @@ fn starts(
     }
 }
 
-/// Where a verifier's threshold may lie: once between any two neighbouring means.
+/// The possible thresholds of a verifier: one between any two neighbouring means.
 enum Cuts {
     Fixed(f64),
     /// Strict to lax: a threshold, and how many arms reach it.
@@ -346,8 +346,8 @@ impl Cuts {
         Self::Free { arm_count: means.len(), kept }
     }
 
-    /// The laxest threshold that so many percent of the arms reach at most, or else the strictest; none if
-    /// no arm is above the lowest score.
+    /// The laxest threshold that at most `level` percent of the arms reach, or else the strictest; `None` if no
+    /// arm is above the lowest score.
     fn at(&self, level: usize) -> Option<f64> {
         match self {
             Self::Fixed(threshold) => Some(*threshold),
@@ -360,7 +360,7 @@ impl Cuts {
     }
 }
 
-/// A short number above `below` and under `mean`: their middle, rounded up, with two decimals if that does.
+/// A short number above `below` and under `mean`: their middle, rounded up, with two decimals if possible.
 fn between(below: f64, mean: f64) -> f64 {
     if below == f64::NEG_INFINITY {
         return libm::floor(mean * 100.0) / 100.0;
@@ -377,12 +377,12 @@ fn between(below: f64, mean: f64) -> f64 {
     if middle > below { middle } else { mean }
 }
 
-/// A path tries as many shares of arms that pass one verifier.
+/// The number of shares of passing arms that a path tries for each verifier.
 const LEVELS: usize = 100;
-/// At most about so many steps, evenly spaced in the arms that pass.
+/// About the largest number of steps, evenly spaced in the arms that pass.
 const STEPS_MAX: usize = 40;
 const DECIMALS_MAX: u32 = 9;
-/// Nobody labels more.
+/// More labels are not realistic.
 const LABELS_MAX: u64 = 1 << 40;
 /// 0.29 · 100 is 28.999999999999996.
 const WHOLE_LABEL_SLACK: f64 = 1e-9;

@@ -21,7 +21,7 @@ pub enum Role {
 pub struct Call {
     /// Settle the call with this.
     pub ticket: Ticket,
-    /// What it is about.
+    /// The arm or question, and who scores or answers it.
     pub target: Target,
     /// What has been reserved for it: it may cost no more.
     pub ceiling: Cost,
@@ -30,12 +30,12 @@ pub struct Call {
     /// What an arm was lent just before, where shares of δ are lent: the arm of the call, or an answer to
     /// its question.
     pub loan: Option<(ArmId, Loan)>,
-    /// Which rule of the policy chose it, in the policy's own words.
+    /// Which branch of the policy chose it.
     pub branch: &'static str,
 }
 
 impl Call {
-    /// A call that was dispatched before, as far as it is known.
+    /// A call that was dispatched earlier, with the fields that are on record.
     pub const fn again(ticket: Ticket, target: Target, ceiling: Cost) -> Self {
         Self { ticket, target, ceiling, attempt: 0, loan: None, branch: "" }
     }
@@ -51,7 +51,7 @@ impl Call {
 pub enum Target {
     /// An arm, and the attribute to score it by.
     Arm(ArmId, AttributeId),
-    /// A question, and who is to answer it.
+    /// A question, and the source to ask.
     Question(QuestionId, Source),
 }
 
@@ -64,7 +64,7 @@ impl Target {
         }
     }
 
-    /// Who is asked.
+    /// The role of the service that is asked.
     pub(crate) const fn role(self) -> Role {
         match self {
             Self::Arm(_, attribute) | Self::Question(_, Source::Votes(attribute)) => {
@@ -75,7 +75,7 @@ impl Target {
     }
 }
 
-/// Who answers a question.
+/// The source of answers or votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// A verifier whose replies are votes on all answers.
@@ -84,12 +84,12 @@ pub enum Source {
     Generator(GeneratorId),
 }
 
-/// What an arm was lent before a call, with what its evidence will be made of.
+/// The share that an arm was lent before a call, and the weights of its evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loan {
     /// How much of δ.
     pub share: Share,
-    /// Stands for the weights of its bets, which follow from the calls before: a record that is
-    /// read elsewhere must come to the same.
+    /// A fingerprint of the weights of its bets, which follow from earlier calls: a replay must come to the
+    /// same.
     pub weights: u64,
 }

@@ -1,9 +1,9 @@
 //! What labels by people prove: how many answers of a set are right, and whether the precision of a
-//! population is above a line. Both bounds hold at every moment at once, so that whoever labels may look at
-//! them and stop whenever they like.
+//! population is above a limit. Both bounds hold at all times at once, so that people may look at them after
+//! every label and stop at any time.
 //!
-//! The answers of a set are labelled in a random order that was fixed before the first label. Someone who
-//! cannot tell counts as "wrong".
+//! The answers of a set are labelled in a random order that was fixed before the first label. "Cannot tell"
+//! counts as "wrong".
 
 use thiserror::Error;
 
@@ -55,7 +55,7 @@ impl Claim {
         Ok(())
     }
 
-    /// So many answers are right, at least. It falls only where labels show that it was too high.
+    /// At least this many answers are right. It falls only where labels show that it was too high.
     pub const fn bound(&self) -> usize {
         self.bound
     }
@@ -75,12 +75,12 @@ impl Claim {
         self.right_count + self.wrong_count
     }
 
-    /// How many of them said "right".
+    /// How many of them are "right".
     pub const fn right_count(&self) -> usize {
         self.right_count
     }
 
-    /// How many more labels it takes until the bound is `wanted`, if all of them say "right"; none if it
+    /// The number of further labels until the bound is `wanted`, if all of them are "right"; `None` if it
     /// cannot be reached any more.
     pub fn labels_to_go(&self, wanted: usize) -> Option<usize> {
         if wanted > self.size - self.wrong_count {
@@ -95,9 +95,9 @@ impl Claim {
 
     /// The first r from the bound on that is not rejected.
     fn bound_now(&self) -> usize {
-        // So many have not been seen to be wrong. A bound above it was too high.
+        // The answers not labelled "wrong". A bound above it was too high.
         let highest = self.size - self.wrong_count;
-        // H(r) is disproved if more than r were seen to be right.
+        // H(r) is disproved if more than r are labelled "right".
         let lowest = self.bound.max(self.right_count);
         if lowest >= highest {
             return highest;
@@ -106,8 +106,8 @@ impl Claim {
         if !self.rejects(lowest) {
             return lowest;
         }
-        // E_r falls as r rises up to `end`, so whatever is below a rejected r there is rejected, too. Behind
-        // `end` nothing is claimed.
+        // E_r falls as r rises up to `end`, so every r below a rejected one is rejected there. Nothing is
+        // claimed after `end`.
         let end = first(lowest, highest, |allowed| !self.falls_after(allowed));
         first(lowest, end + usize::from(end < highest), |allowed| !self.rejects(allowed))
     }
@@ -128,7 +128,7 @@ impl Claim {
     ///
     /// Σ over R > r of Λ(R) = Σ over j = s…0 of C(r+1, j) C(n-r, s+f+1-j) / (C(r, s) C(n-r, f)): both count the
     /// ways to draw s+f+1 of n+1 in a row, at most s of them from the first r+1. The second sum has few terms
-    /// that matter, all of them positive, and whichever are left out claim less.
+    /// that matter, all of them positive, and leaving some out claims less.
     fn rejects(&self, allowed: usize) -> bool {
         let labels = real_size(self.label_count());
         let (right, wrong) = (real_size(self.right_count), real_size(self.wrong_count));
@@ -188,7 +188,7 @@ fn first(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> usiz
 /// E = ½ c^-s [f = 0] + ½ mean of (p/c)^s ((1-p)/(1-c))^f over 64 rates p in (c, 1).
 ///
 /// Each term is a supermartingale if at most c are right, so E reaches 1/δ with probability at most δ at
-/// whatever number of labels one stops. There is no evidence for a precision outside of (0, 1).
+/// any number of labels. There is no evidence for a precision outside of (0, 1).
 pub fn log_evidence_of_precision(right_count: u64, wrong_count: u64, precision: f64) -> f64 {
     if !(precision > 0.0 && precision < 1.0) {
         return f64::NEG_INFINITY;

@@ -1,4 +1,4 @@
-//! Money, exactly: integers of 10⁻¹² of whatever the budget counts (tokens, dollars, seconds).
+//! Exact money: integers of 10⁻¹² of the budget's unit (tokens, dollars, seconds).
 //!
 //! A price written as 0.1 is taken for the decimal 0.1, not for the binary fraction next to it:
 //! ten calls at 0.1 fit a budget of 1.0, and no sum drifts.
@@ -52,7 +52,7 @@ impl Cost {
         Self(units as u128 * SCALE)
     }
 
-    /// The same, if it is no more than can be written.
+    /// The same amount, if it is at most [`Self::UNITS_MAX`].
     pub(crate) fn checked(self) -> Result<Self, CostError> {
         let units = self.units();
         if units > Self::UNITS_MAX { Err(CostError::TooLarge(units)) } else { Ok(self) }

@@ -1,8 +1,8 @@
-//! What a pair's scores prove, whatever policy asked for them.
+//! What a pair's scores prove, under any policy.
 //!
 //! For each (arm, attribute) the evidence is a non-negative process that starts at one and cannot
 //! be expected to grow while the mean is at most ξ. By Ville's inequality it reaches 1/α with
-//! probability at most α, at any time, under any sampling method. Nothing here knows of policies.
+//! probability at most α, at any time, under any sampling method. Nothing here depends on policies.
 
 pub(crate) mod binary;
 pub(crate) mod bounded;
@@ -80,7 +80,7 @@ pub(crate) struct Evidence {
     pub(crate) count: u64,
     /// Σx for binary scores and the paper, Σ(x - ξ) for sub-Gaussian ones.
     sum: Sum,
-    /// How many scores came before those that may prove something: 0, but where δ is lent.
+    /// The number of scores before those that may prove something: 0, unless δ is lent.
     pub(crate) begins_at: u64,
     /// The sum of those.
     sum_before: Sum,
@@ -95,37 +95,37 @@ pub(crate) struct Evidence {
     pub(crate) closed: bool,
 }
 
-/// What has come back from an arm and an attribute, and what it proves.
+/// The tally and the evidence of an arm and an attribute.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair {
     pub(crate) tally: Tally,
     pub(crate) evidence: Evidence,
 }
 
-/// What an attribute brings to the evidence of each of its pairs.
+/// How the evidence of an attribute's pairs is computed.
 #[derive(Clone, Copy)]
 pub(crate) struct EvidenceMethod<'a> {
     pub(crate) process: &'a Process,
     pub(crate) weights: &'a Weights,
     pub(crate) threshold: f64,
-    /// Evidence below this need not be looked at, and against the arm below that.
+    /// Evidence below this need not be computed, and evidence against the arm below `floor_against`.
     pub(crate) floor: f64,
     pub(crate) floor_against: f64,
-    /// Whether the running maximum counts, which needs no look at evidence that cannot raise it; it
-    /// does not for false discovery.
+    /// Whether the running maximum counts: then evidence that cannot raise it need not be computed. False
+    /// for false discovery.
     pub(crate) keeps_maximum: bool,
 }
 
 impl Evidence {
-    /// L = 0 in the paper, or less for thresholds that 0 would reach; E = 1 elsewhere, whose log is 0
-    /// too; nothing of an exact attribute.
+    /// L = 0 in the paper, or less for thresholds that 0 would reach; ln E = 0 elsewhere; -∞ for an exact
+    /// attribute.
     pub(crate) fn start(process: &Process, guarantee: Guarantee) -> Self {
         let held = match process {
             Process::Exact => f64::NEG_INFINITY,
             Process::Paper(paper) => paper.start(),
             _ => 0.0,
         };
-        // What an exact verifier says is no matter of chance.
+        // Exact scores are not random.
         let later = matches!(guarantee, Guarantee::Lent | Guarantee::Nothing)
             && !matches!(process, Process::Exact);
         let begins_at = if later { Self::NEVER } else { 0 };
@@ -142,7 +142,7 @@ impl Evidence {
         }
     }
 
-    /// Of a pair whose arm has no share of δ: no score proves anything.
+    /// `begins_at` of a pair whose arm has no share of δ: no score proves anything.
     pub(crate) const NEVER: u64 = u64::MAX;
 
     /// Nothing that has been dispatched so far proves anything; the stream has `stream_len` calls.
@@ -153,7 +153,7 @@ impl Evidence {
         self.is_before(wealths);
     }
 
-    /// The call at this place in the stream, which is not in the evidence, is taken out of it.
+    /// Takes the call at this position, which is not in the evidence yet, out of the stream.
     pub(crate) fn forget(&mut self, order: u64, wealths: Option<&mut Wealths>) {
         if order < self.begins_at && self.begins_at != Self::NEVER {
             self.begins_at -= 1;
@@ -161,8 +161,8 @@ impl Evidence {
         }
     }
 
-    /// The next call of the stream says nothing about this pair, which is blocked: only those after it that
-    /// score others go on.
+    /// The next call of the stream does not score this pair, which is blocked. The other pairs of the stream
+    /// continue.
     pub(crate) fn skip(&mut self, wealths: Option<&mut Wealths>) {
         self.count += 1;
         self.is_before(wealths);
@@ -262,7 +262,7 @@ impl Evidence {
         }
     }
 
-    /// Binary evidence is looked at only when there are enough successes for it to be enough.
+    /// Binary evidence is computed only when there are enough successes for it to be enough.
     fn look_at_binary(&mut self, process: &Binary, method: EvidenceMethod<'_>) {
         let (count, successes) = (self.count_since(), self.sum_since());
         if successes < f64::from(self.quiet_below) || successes <= method.threshold * real(count) {
@@ -278,7 +278,7 @@ impl Evidence {
         self.quiet_below = quiet_below;
     }
 
-    /// Whether the evidence can be at least the floor: a quick look that errs on the side of yes.
+    /// Whether the evidence can be at least the floor: a quick test that errs on the side of yes.
     fn may_reach(&self, method: EvidenceMethod<'_>, wealths: Option<&Wealths>) -> bool {
         let (count, sum) = (self.count_since(), self.sum_since());
         match method.process {

@@ -1,8 +1,8 @@
 //! From the evidence of pairs to certified arms: how the error probability is shared.
 //!
 //! An arm needs every attribute, so its evidence is the smallest of theirs: a bad arm has at least
-//! one attribute whose process is honest, and the smallest cannot exceed it. Nothing here knows of
-//! policies.
+//! one attribute whose process is honest, and the smallest cannot exceed it. Nothing here
+//! depends on policies.
 
 pub(crate) mod false_discovery;
 pub(crate) mod family_wise;
@@ -53,7 +53,7 @@ impl Certifier {
     }
 
     /// Takes an arm's new evidence (ln of the smallest e-value of its attributes; for the paper,
-    /// the smallest L - ξ) and gives what is certified by it, in order.
+    /// the smallest L - ξ) and returns the certificates that follow, in order.
     pub(crate) fn update(&mut self, arm: ArmId, evidence: f64) -> Vec<Certificate> {
         match self {
             Self::Constant(level) if evidence >= *level && *level < f64::INFINITY => {
@@ -66,8 +66,8 @@ impl Certifier {
         }
     }
 
-    /// An exact attribute has shown that the arm is bad: it was never one that could be certified
-    /// wrongly, so the others need not share δ with it. Gives the arms certified by that.
+    /// An exact attribute has shown that the arm is bad: it could never be certified wrongly, so the
+    /// others need not share δ with it. Returns the arms certified by that.
     pub(crate) fn exclude_exactly_bad(&mut self, arm: ArmId) -> Vec<Certificate> {
         match self {
             Self::FamilyWise(family) => family.exclude_exactly_bad(arm),
@@ -119,7 +119,7 @@ impl Certifier {
     }
 }
 
-/// What ln of the evidence against one attribute must reach for an arm to be called rejected: with
+/// The level that ln of the evidence against one attribute must reach for an arm to be rejected: with
 /// probability 1 - δ no good arm is, over all arms and attributes.
 #[derive(Clone, Debug)]
 pub(crate) struct RejectionLevel {
@@ -150,7 +150,7 @@ impl RejectionLevel {
         Self { first_arm_count, level, of_votes: problem.attributes().map(of_votes).collect() }
     }
 
-    /// Arms that were added, however many, share another δ: Σ Q/(q(q + 1)) over q ≥ Q is 1.
+    /// All arms that are added share another δ: Σ Q/(q(q + 1)) over q ≥ Q is 1.
     pub(crate) fn of(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         if let Some(level) = self.of_votes[attribute.index()] {
             return level;

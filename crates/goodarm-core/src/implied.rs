@@ -1,15 +1,15 @@
-//! Verifiers that took much of the money and have said nothing new so far: every answer that passed
-//! another one passed them, too. For people; nothing is decided by it.
+//! Verifiers that took much of the money and were redundant so far: every answer that passed another verifier
+//! passed them. Shown to people; no decision depends on it.
 
 use crate::books::Books;
 use crate::num::real;
 use crate::problem::ScoreModel;
 use crate::units::{ArmId, AttributeId};
 
-/// What an attribute says of an arm, as far as calls can tell.
+/// Whether an arm passes an attribute, as far as its calls show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairVerdict {
-    /// There are no calls to speak of.
+    /// Too few calls.
     Untried,
     /// It could be either.
     Open,
@@ -20,7 +20,7 @@ pub enum PairVerdict {
 }
 
 impl PairVerdict {
-    /// What the calls of a pair say: passed if its evidence is enough, or if its mean is above the
+    /// The verdict of a pair: passed if its evidence is enough, or if its mean is above the
     /// threshold by more than luck; failed if it is below by about as much as luck makes it. Failing is
     /// easy, since no pair is called often after that.
     pub fn of(books: &Books, arm: ArmId, attribute: AttributeId) -> Self {
@@ -62,8 +62,8 @@ pub struct Implication {
 
 /// The attribute that took the most, at least [`SHARE_MIN`] of what was spent, and is implied by one whose
 /// calls are cheaper: at least [`ARMS_MIN`] arms passed both, none passed the other and failed it, and few are
-/// open. The other one has failed some arm, or passing it would mean nothing. (One that is implied by
-/// a dearer one may well save money, since it ends the matter early for bad arms.)
+/// open. The other one has failed some arm, or passing it would mean nothing. (A verifier that a more
+/// expensive one implies may well save money: it rejects bad arms early.)
 pub fn implied(
     spent: &[f64],
     prices: &[f64],
@@ -74,7 +74,7 @@ pub fn implied(
     let arms_implied = |of: usize, by: usize| {
         let mut passed = 0;
         let mut tried = 0;
-        let mut turns_down = false;
+        let mut fails_some = false;
         for arm in 0..arm_count {
             match (verdict(arm, by), verdict(arm, of)) {
                 (PairVerdict::Passed, PairVerdict::Failed) => return 0,
@@ -83,11 +83,11 @@ pub fn implied(
                     tried += 1;
                 }
                 (PairVerdict::Passed, PairVerdict::Open) => tried += 1,
-                (PairVerdict::Failed, _) => turns_down = true,
+                (PairVerdict::Failed, _) => fails_some = true,
                 _ => {}
             }
         }
-        let is_implied = turns_down && passed >= ARMS_MIN && 10 * passed >= 9 * tried;
+        let is_implied = fails_some && passed >= ARMS_MIN && 10 * passed >= 9 * tried;
         if is_implied { passed } else { 0 }
     };
     let is_large = |of: &usize| spent[*of] >= SHARE_MIN * total && total > 0.0;
@@ -109,7 +109,7 @@ pub fn implied(
 
 /// Below this, leaving it out would not buy much.
 pub const SHARE_MIN: f64 = 0.3;
-/// With fewer, one that disagrees with every fourth is not seen with a chance of 6 %.
+/// With fewer, a verifier that disagrees about every fourth arm is missed with a chance of 6 %.
 pub const ARMS_MIN: usize = 10;
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
     use crate::policy::rcb::Rcb;
     use crate::{Ask, AttributeSpec, Guarantee, Outcome, Problem, ProblemSpec, Session};
 
-    /// Groups of arms: how many, and the verdicts of a cheap attribute and a dear one.
+    /// Groups of arms: how many, and the verdicts of a cheap attribute and an expensive one.
     fn found(
         spent: [f64; 2],
         prices: [f64; 2],
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dear_attribute_that_another_one_implies_is_named() {
+    fn an_expensive_attribute_that_another_one_implies_is_named() {
         let rest = [(5, [Failed, Untried]), (3, [Untried, Untried]), (2, [Failed, Passed])];
         let arms = [&[(10, [Passed, Passed]), (1, [Passed, Open])], &rest[..]].concat();
         assert_eq!(found([6.0, 4.0], [1.0, 5.0], &arms), Some((1, 0, 10)));
@@ -165,7 +165,7 @@ mod tests {
         );
     }
 
-    /// What a session with a cheap attribute and a dear one finds, whose scores are `scores(arm)`.
+    /// The finding in a session with a cheap attribute and an expensive one, whose scores are `scores(arm)`.
     fn found_in_session(scores: impl Fn(u32) -> [f64; 2]) -> Option<(u32, u32, usize)> {
         let attribute = |name: &str, price| AttributeSpec {
             name: name.into(),
@@ -206,12 +206,12 @@ mod tests {
         let bad = [0.0, 0.0];
         assert_eq!(found_in_session(|arm| if arm < 20 { good } else { bad }), Some((1, 0, 20)));
         assert_eq!(found_in_session(|arm| if arm < 9 { good } else { bad }), None, "too few");
-        // The policy asks the dear one only a few times about those that it turns down.
+        // The policy calls the expensive one only a few times on arms that it fails.
         let some = |arm: u32| match arm {
             0..20 => good,
             20..22 => [1.0, 0.0],
             _ => bad,
         };
-        assert_eq!(found_in_session(some), None, "it turns some down");
+        assert_eq!(found_in_session(some), None, "it fails some arms");
     }
 }

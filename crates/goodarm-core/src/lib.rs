@@ -4,8 +4,8 @@
 //! There are **arms** (candidate answers) and **attributes** (verifiers, each with a price ceiling
 //! and a threshold). A call of a verifier gives a noisy score. An arm is **certified** once the
 //! evidence shows that its mean score reaches the threshold of *every* attribute: with probability
-//! 1 - δ no certificate is wrong, and the budget is never exceeded, whatever the policy does,
-//! in whatever order answers come back, however many calls fail.
+//! 1 - δ no certificate is wrong, and the budget is never exceeded, for any policy, any order of replies
+//! and any number of failed calls.
 //!
 //! ```
 //! use goodarm_core::{
@@ -53,7 +53,7 @@
 //! [`Session::settle`].
 //!
 //! Data flows one way: [`problem`] → [`policy`] → [`call`] → [`outcome`] → [`tally`] and evidence →
-//! guarantee → [`books`], which [`session`] drives. Evidence, guarantees and [`ledger`] know nothing of policies.
+//! guarantee → [`books`], which [`session`] drives. Evidence, guarantees and [`ledger`] do not depend on policies.
 
 #![no_std]
 

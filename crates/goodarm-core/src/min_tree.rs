@@ -33,7 +33,7 @@ const FAN_OUT: usize = 8;
 pub(crate) struct MinTree<K> {
     /// The keys first, then the minima of each eight of them, and so on up to one.
     levels: Vec<Vec<K>>,
-    /// The top of the tree, at hand.
+    /// The top of the tree.
     min: K,
     /// The leftmost index of the smallest key, as long as nothing can have changed it.
     argmin: Option<usize>,
@@ -74,7 +74,7 @@ impl<K: TreeKey> MinTree<K> {
         self.min = smallest;
     }
 
-    /// One key more, the last.
+    /// Adds a key at the end.
     pub(crate) fn push(&mut self, key: K) {
         self.levels[0].push(K::ABSENT);
         let mut below = 0;
@@ -119,7 +119,7 @@ impl<K: TreeKey> MinTree<K> {
         self.min
     }
 
-    /// The leftmost index with the smallest key; none if every key is absent.
+    /// The leftmost index with the smallest key; `None` if every key is absent.
     pub(crate) fn argmin(&mut self) -> Option<usize> {
         if self.argmin.is_none() {
             let min = self.min();

@@ -59,8 +59,8 @@ pub enum Failure {
     /// The verifier never began to work, so the failure cannot depend on the answer. The call must
     /// be tried again; it leaves no trace in its stream, of which the retry is the last call.
     Void(VoidFailure),
-    /// No number can stand for the call, so nothing after it in its pair's stream can count. What
-    /// the pair has proved before stands; nothing is held against the arm.
+    /// No number can stand for the call, so nothing after it in its pair's stream can count. Earlier
+    /// evidence of the pair stays; the failure does not count against the arm.
     Blocking(BlockingFailure),
     /// Anything else. The call counts as the lowest score its model allows.
     Counted(CountedFailure),

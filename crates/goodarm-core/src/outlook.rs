@@ -22,7 +22,7 @@ pub(crate) struct Outlook {
     pub(crate) pass_probability: f64,
     /// Calls still to pay for if it is, counted optimistically.
     pub(crate) remaining: f64,
-    /// Calls after which we may have changed our mind.
+    /// Calls after which the belief may have changed.
     pub(crate) revision: f64,
 }
 
@@ -35,12 +35,12 @@ struct Assumptions {
     optimism: f64,
 }
 
-/// What is believed of a pair says about the evidence to come, whatever the level is.
+/// What the belief about a pair implies for its future evidence, for any level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prospect {
     pass_probability: f64,
     revision_max: f64,
-    /// An optimist's.
+    /// An optimistic guess.
     gap: f64,
     /// Evidence for each score, if the gap is that.
     growth: f64,
@@ -51,7 +51,7 @@ pub(crate) struct Prospect {
 }
 
 impl Prospect {
-    /// Of nothing; of an exact pair, but for the probability.
+    /// An empty prospect; that of an exact pair apart from its probability.
     pub(crate) const NONE: Self = Self {
         pass_probability: 0.0,
         revision_max: 1.0,
@@ -98,19 +98,19 @@ impl Prospect {
         Self { pass_probability, revision_max, gap, growth, per_first, per_second }
     }
 
-    /// Of an answer that does not exist yet. There is no end of these, so that hoping for the best of
-    /// them would never end: it is expected to be little better than others that pass.
-    pub(crate) fn of_nobody(books: &Books, attribute: AttributeId) -> Self {
+    /// For an answer that does not exist yet. There are always more of these, so an optimist would make
+    /// answers for ever: a new one is expected to be little better than others that pass.
+    pub(crate) fn of_fresh(books: &Books, attribute: AttributeId) -> Self {
         let declared = books.problem().attribute(attribute);
         let belief = books.prior(attribute).given(declared, Sample::of(&Tally::START));
         // E(gap | gap > 0) = m + s φ(m/s)/Φ(m/s)
         let ratio = belief.gap / belief.sd;
         let density = libm::exp(-0.5 * ratio * ratio) * FRAC_1_SQRT_2PI;
-        let optimism = OPTIMISM_OF_NOBODY + density / normal_cdf(ratio).max(PASS_PROBABILITY_MIN);
+        let optimism = OPTIMISM_OF_FRESH + density / normal_cdf(ratio).max(PASS_PROBABILITY_MIN);
         Self::given(books, attribute, belief, optimism)
     }
 
-    pub(crate) fn outlook_of_nobody(
+    pub(crate) fn outlook_of_fresh(
         &self,
         books: &Books,
         attribute: AttributeId,
@@ -257,7 +257,7 @@ impl<'a> ExpectedBills<'a> {
         Self { books, arm, common_part: books.learning.bills.common_part(books.pairs.of(arm)) }
     }
 
-    /// Of one attribute: its mean, until bills say otherwise.
+    /// The expected bill by one attribute: the service's mean, if nothing is known about the arm.
     #[inline]
     pub(crate) fn get(&self, attribute: AttributeId) -> f64 {
         let expected = self.common_part.and_then(|common_part| {
@@ -319,9 +319,9 @@ const BEST_CASE: Assumptions = Assumptions { margin: 0.0, optimism: 3.0 };
 /// No luck, and one unit of evidence for the random walk that has to cross its level.
 const EXPECTED_CASE: Assumptions = Assumptions { margin: 1.0, optimism: 0.0 };
 const FAILURE_COST_SHARE: f64 = 0.3;
-/// Standard deviations. Measured on invented questions, easy and hard, for which answers are cheap or
-/// expensive: 0.2 is a few per cent worse, from 0.7 on answers that are cheap are made without end.
-const OPTIMISM_OF_NOBODY: f64 = 0.4;
+/// Standard deviations. Measured on simulated questions, easy and hard, with cheap and expensive answers:
+/// 0.2 is a few per cent worse; from 0.7 on, cheap answers are made without end.
+const OPTIMISM_OF_FRESH: f64 = 0.4;
 const FRAC_1_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
 const OPTIMISTIC_GAP_MIN: f64 = 0.02;
 const PASS_PROBABILITY_MIN: f64 = 1e-6;

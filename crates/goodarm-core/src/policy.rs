@@ -24,13 +24,13 @@ use crate::call::Target;
 use crate::problem::{Attribute, Guarantee, ScoreModel};
 use crate::units::{ArmId, AttributeId, Share};
 
-/// What a policy wants to be called next.
+/// The next call that a policy wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Which answer to check with which verifier, or which question to ask. An attribute whose calls are
-    /// votes is chosen for an answer all the same: that answer may then be lent a share of δ.
+    /// votes is also chosen for an answer: that answer may then be lent a share of δ.
     pub target: Target,
-    /// Which rule of the policy chose it; shown in traces.
+    /// Which branch of the policy chose it; shown in traces.
     pub branch: &'static str,
 }
 
@@ -40,7 +40,7 @@ impl Choice {
         Self { target: Target::Arm(arm, attribute), branch }
     }
 
-    /// The answer that it is about, if there is one.
+    /// The answer that is checked, if any.
     pub const fn arm(&self) -> Option<ArmId> {
         match self.target {
             Target::Arm(arm, _) => Some(arm),
@@ -49,42 +49,35 @@ impl Choice {
     }
 }
 
-/// An allocation rule.
+/// An allocation policy.
 ///
 /// `choose` may be called any number of times without a call being dispatched (the session may have
-/// to wait), so whatever a policy counts it counts in `on_change`.
+/// to wait), so a policy counts calls in `on_change`.
 pub trait Policy {
-    /// What it is called in files and reports.
+    /// Its name in files and reports.
     fn name(&self) -> &'static str;
 
-    /// Called before anything else, and again when arms were added: look at the books anew.
-    fn begin(&mut self, books: &Books) {
-        let _ = books;
-    }
+    /// Called before anything else, and again when arms were added: read the books from scratch.
+    fn begin(&mut self, _books: &Books) {}
 
-    /// Names an open, affordable pair; or none, to wait for calls in flight, or to stop if there are
-    /// none.
+    /// Names an open, affordable pair; `None` to wait for calls in flight, or to stop if there are none.
     fn choose(&mut self, books: &Books) -> Option<Choice>;
 
-    /// Where shares of δ are lent: what to lend the arm of this choice, which has none, before the
-    /// call. Only calls after that can prove anything; none makes the call a mere look.
+    /// Where shares of δ are lent: the share to lend before the call to the arm of this choice, which has
+    /// none. Only calls after that can prove anything; with `None` the call is a mere look.
     ///
-    /// A policy that does not think of it lends every arm an equal share at its first call.
-    fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
-        let _ = choice;
+    /// By default every arm is lent an equal share at its first call.
+    fn lend(&mut self, books: &Books, _choice: Choice) -> Option<Share> {
         books.lending()?.equal_share()
     }
 
-    /// Told of everything that happens, in order, after it has happened.
-    fn on_change(&mut self, books: &Books, change: Change) {
-        let _ = (books, change);
-    }
+    /// Called after every change, in order.
+    fn on_change(&mut self, _books: &Books, _change: Change) {}
 
-    /// Told of an answer that was made or proposed during the run: there is one arm more, the last.
+    /// Called for an answer that was made or proposed during the run: a new arm, the last.
     ///
-    /// A policy that does not think of it looks at the books anew.
-    fn on_birth(&mut self, books: &Books, arm: ArmId) {
-        let _ = arm;
+    /// By default the policy begins again.
+    fn on_birth(&mut self, books: &Books, _arm: ArmId) {
         self.begin(books);
     }
 }
@@ -129,8 +122,8 @@ pub const NAMES: [&str; 10] = [
     "oracle",
 ];
 
-/// What suits a policy where nothing is said: shares of δ are worth lending only if the policy thinks
-/// about whom to lend to. One that tries all arms would end with an equal share for each, which is
+/// The default guarantee of a policy. Shares of δ are worth lending only if the policy chooses the arms
+/// that get them. A policy that tries all arms would end with an equal share for each, which is
 /// `Union`, and stepping down beats that. A fixed design is for a recording, which certifies nothing.
 pub fn natural_guarantee(name: &str) -> Guarantee {
     match name {
@@ -140,7 +133,7 @@ pub fn natural_guarantee(name: &str) -> Guarantee {
     }
 }
 
-/// What some of the named policies can be given.
+/// Parameters of the named policies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters {
     /// The constant 8 of the paper's allocation intervals; `bma-gai` and `cb-gai` only.
@@ -152,8 +145,8 @@ pub struct Parameters {
     pub seed: u64,
     /// When a question gets another answer; `rcb` only.
     pub fresh: rcb::FreshRule,
-    /// How many calls every pair gets, and every question of each solver and generator; `fixed` only,
-    /// which makes as many as there is money for if nothing is said.
+    /// The number of calls of every pair, and of each solver and generator on every question; `fixed` only.
+    /// `None` for as many as there is money for.
     pub calls_per_pair: Option<u64>,
     /// The true means, arm by arm; `oracle` only, which needs them.
     pub means: Option<Vec<Vec<f64>>>,

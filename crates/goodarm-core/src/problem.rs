@@ -1,4 +1,4 @@
-//! What is to be certified, as written ([`ProblemSpec`]) and once it cannot be wrong ([`Problem`]).
+//! The problem: as written ([`ProblemSpec`]), and checked ([`Problem`]).
 
 pub mod design;
 
@@ -23,7 +23,7 @@ pub const SIGMA_MIN: f64 = 1e-6;
 /// Prior weights of arms lie between 1/this and this.
 pub const PRIOR_WEIGHT_MAX: f64 = 1e9;
 
-/// A problem as a person or a file states it; money is a number as written, or already a [`Cost`].
+/// An unchecked problem; money is a number as written, or already a [`Cost`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProblemSpec<M = f64> {
     /// How many candidate answers there are; Q in the paper.
@@ -41,10 +41,10 @@ pub struct ProblemSpec<M = f64> {
     pub prior_weights: Option<Vec<f64>>,
 }
 
-/// One verifier as a person or a file states it.
+/// An unchecked verifier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributeSpec<M = f64> {
-    /// What reports call it; unique within a problem.
+    /// Its name in reports; unique within a problem.
     pub name: String,
     /// The most that one call may cost; c in the paper, where every call costs just that.
     pub price: M,
@@ -134,7 +134,7 @@ pub enum Guarantee {
     Lent,
     /// E(share of wrong certificates) ≤ δ: closed e-BH on present e-values.
     FalseDiscovery,
-    /// Nothing is certified, and no arm takes fewer calls for what is known of it: for recordings.
+    /// Nothing is certified, and no arm leaves early: for recordings.
     Nothing,
 }
 
@@ -161,7 +161,7 @@ pub enum SpecError {
     Price {
         /// Whose price.
         attribute: usize,
-        /// Why it is none.
+        /// Why it is not allowed.
         reason: CostError,
     },
     /// A price must not be zero.
@@ -246,7 +246,7 @@ pub enum SpecError {
     /// Prior weights belong to the guarantees `Union` and `Holm`.
     #[error("prior weights: the guarantee {0:?} takes none")]
     WeightsUnused(Guarantee),
-    /// How calls and arms belong together makes no sense.
+    /// The design is wrong.
     #[error("{0}")]
     Design(#[from] DesignError),
 }
@@ -268,7 +268,7 @@ pub enum ScoreError {
 
 const BINARY_SCORES: [f64; 2] = [0.0, 1.0];
 
-/// A problem that cannot be wrong: checked once, and changed only where arms may be added.
+/// A checked problem. It changes only where arms may be added.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     arm_count: usize,
@@ -281,7 +281,7 @@ pub struct Problem {
     questions: Option<Questions>,
 }
 
-/// A verifier that cannot be wrong.
+/// A checked verifier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
     name: String,
@@ -291,7 +291,7 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// What reports call it.
+    /// Its name in reports.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -311,7 +311,7 @@ impl Attribute {
         self.scores
     }
 
-    /// What a failed call counts as; none if no number is surely low enough.
+    /// The score that a failed call counts as; `None` if no number is surely low enough.
     pub const fn lowest_score(&self) -> Option<f64> {
         match self.scores {
             ScoreModel::SubGaussian { lowest, .. } => lowest,
@@ -336,7 +336,7 @@ impl Attribute {
         self.scores == ScoreModel::Exact
     }
 
-    /// Whether a score breaks the promise of a lowest one. An exact verifier makes none.
+    /// Whether a score is below the declared lowest one. An exact verifier declares none.
     pub fn is_below_lowest(&self, score: f64) -> bool {
         !self.is_exact() && self.lowest_score().is_some_and(|lowest| score < lowest)
     }
@@ -391,12 +391,12 @@ impl Attribute {
 }
 
 impl Problem {
-    /// Checks everything there is to check.
+    /// Checks a problem.
     pub fn new<M: Amount>(spec: ProblemSpec<M>) -> Result<Self, SpecError> {
         Self::designed(spec, Design::default())
     }
 
-    /// The same where calls score several attributes, or arms answer the same question.
+    /// Checks a problem where calls score several attributes, or arms answer the same question.
     pub fn designed<M: Amount>(spec: ProblemSpec<M>, design: Design<M>) -> Result<Self, SpecError> {
         // The answers to questions may all be made later.
         let arms_min = usize::from(design.questions.is_none());
@@ -457,7 +457,7 @@ impl Problem {
         ArmId::at(self.arm_count - 1)
     }
 
-    /// The questions that arms answer; none where each is one of its own.
+    /// The questions that arms answer; `None` where each arm is a question of its own.
     pub const fn questions(&self) -> Option<&Questions> {
         self.questions.as_ref()
     }
@@ -489,7 +489,7 @@ impl Problem {
         self.questions.as_ref().map_or(&[], |questions| questions.generators())
     }
 
-    /// Everything that is asked: the verifiers in the order of their first attribute, then the generators.
+    /// All services: the verifiers in the order of their first attribute, then the generators.
     pub fn services(&self) -> impl ExactSizeIterator<Item = ServiceId> + use<> {
         (0..self.service_count()).map(ServiceId::at)
     }
@@ -569,8 +569,8 @@ impl Problem {
         (generator < self.generators().len()).then(|| Role::Generator(GeneratorId::at(generator)))
     }
 
-    /// The most that one call of a service may cost. Like an index out of range, a service that is not
-    /// there panics.
+    /// The most that one call of a service may cost. Panics on an unknown service, as an index out of range
+    /// does.
     pub fn price(&self, service: ServiceId) -> Cost {
         match self.role(service).expect("a service of this problem") {
             Role::Verifier(lead) => self.attribute(lead).price,
@@ -597,7 +597,7 @@ impl Problem {
         self.attributes().any(|attribute| self.are_votes(attribute))
     }
 
-    /// Whether they propose answers, too.
+    /// Whether its votes also propose answers.
     pub fn votes_propose(&self, attribute: AttributeId) -> bool {
         self.calls.propose(attribute)
     }
@@ -622,7 +622,7 @@ impl Problem {
         (0..self.attributes.len()).map(AttributeId::at)
     }
 
-    /// Those of which one call does not tell the mean.
+    /// The attributes whose mean takes more than one call.
     pub(crate) fn inexact(&self) -> Vec<AttributeId> {
         self.attributes().filter(|&attribute| !self.attribute(attribute).is_exact()).collect()
     }
@@ -652,8 +652,8 @@ impl Problem {
         self.prior_weights.as_deref()
     }
 
-    /// The place of a pair in arrays that hold one entry for each, arm by arm. Like an index out of
-    /// range, an arm or attribute that is not there panics.
+    /// The index of a pair in arrays with one entry for each pair, arm by arm. Panics on an unknown arm or
+    /// attribute, as an index out of range does.
     #[inline]
     pub fn pair_index(&self, arm: ArmId, attribute: AttributeId) -> usize {
         assert!(attribute.index() < self.attributes.len(), "there is no attribute {attribute}");

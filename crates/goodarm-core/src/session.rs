@@ -1,4 +1,4 @@
-//! The loop: ask for a call, make it, tell what came back. See [`Session`].
+//! The loop: ask for a call, make it, settle its outcome. See [`Session`].
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -45,7 +45,7 @@ pub enum StopReason {
     AllCallsMade,
 }
 
-/// How a session is run; nothing here can touch the validity of a certificate.
+/// Options of a session; none can affect the validity of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// What calls in flight are expected to cost may be at most this share of what is not settled (one
@@ -61,7 +61,7 @@ impl Default for Options {
     }
 }
 
-/// The options make no sense.
+/// The option is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error("in-flight share: {0} is not more than 0 and at most 1")]
 pub struct InFlightShareOutOfRange(pub f64);
@@ -104,7 +104,7 @@ pub enum ReplayError {
         /// What the session asks.
         asked: Box<Result<Ask, AskError>>,
     },
-    /// The record tells what cannot have happened.
+    /// The record has an impossible event.
     #[error("event {event}: {reason}")]
     Refused {
         /// Which event, counted from 0.
@@ -272,10 +272,10 @@ impl Session {
         Ok(settled)
     }
 
-    /// Declares that calls of this service may take hours, as those of people do, and how many at most are
-    /// in flight, at least one. Others are made meanwhile, whatever share of the money these have, and a
-    /// policy may leave them for last. To be said before the first call, and again before a replay. A
-    /// service that is not there is passed over.
+    /// Declares that calls of this service may take hours, as those of people do, and the most of them that
+    /// are in flight, at least one. Other calls are made meanwhile, for any share of the money in flight, and
+    /// a policy may leave slow calls for last. To be called before the first call, and again before a replay.
+    /// An unknown service is ignored.
     pub fn set_slow(&mut self, service: ServiceId, in_flight_max: u32) {
         self.books.funds.limit(service, in_flight_max);
         self.begin_again();
@@ -348,7 +348,7 @@ impl Session {
         Ok(settled)
     }
 
-    /// With more arms, nothing that was concluded of those that were there holds.
+    /// With more arms, earlier conclusions about the old ones are void.
     fn begin_again(&mut self) {
         self.policy.begin(&self.books);
         self.chance = Chance::default();
@@ -382,7 +382,7 @@ impl Session {
         self.policy.choose(&self.books).ok_or(done)
     }
 
-    /// Where shares of δ are lent, what the policy asks for an arm that has none.
+    /// Where shares of δ are lent: lends the share that the policy wants for an arm without one.
     fn lend(&mut self, choice: Choice) -> Result<Option<(ArmId, Loan)>, AskError> {
         let Some(arm) = choice.arm() else { return Ok(None) };
         if self.books.pool().is_none() || self.books.share(arm).is_some() {
@@ -396,7 +396,7 @@ impl Session {
         Ok(Some((arm, loan)))
     }
 
-    /// With calls in flight, whether one more would take up too large a share of the money.
+    /// With calls in flight, whether one more would need too large a share of the money.
     fn must_wait(&self, target: Target, in_flight_share: f64) -> bool {
         let lane = self.books.lane(self.books.problem().service(target));
         let (count, bill) = self.books.funds.fast_in_flight();
@@ -413,13 +413,13 @@ impl Session {
         (ledger.left() + ledger.reserved()).units()
     }
 
-    /// Whether the last ask said to wait because of that.
+    /// Whether the last ask had to wait because of that.
     pub const fn is_held_by_money(&self) -> bool {
         self.is_held_by_money
     }
 
-    /// Tells the policy what has happened. Everything that later decisions depend on is settled
-    /// here and not in `ask`, so that asking once more or once less changes nothing.
+    /// Delivers the changes to the policy. Everything that later decisions depend on happens here and not
+    /// in `ask`, so that asking once more or once less changes nothing.
     fn deliver(&mut self) {
         let changes = core::mem::take(&mut self.books.changes);
         for &change in &changes {

@@ -1,4 +1,4 @@
-//! Identifiers and checked numbers: what cannot be wrong once it exists.
+//! Identifiers and checked numbers.
 
 use core::fmt;
 
@@ -39,7 +39,7 @@ ids! {
     QuestionId,
     /// One maker of fresh answers, counted from 0.
     GeneratorId,
-    /// Something that is asked, counted from 0: the verifiers in the order of their first attribute, then
+    /// One service, counted from 0: the verifiers in the order of their first attribute, then
     /// the generators. A verifier whose reply scores several attributes is one service.
     ServiceId,
 }
@@ -103,7 +103,7 @@ impl Share {
         Self(parts).min(Self::WHOLE)
     }
 
-    /// So many parts of 2⁶², as journals write it; none if that is more than all.
+    /// A number of parts of 2⁶², as in journals; `None` if that is more than all.
     pub fn from_parts(parts: u64) -> Option<Self> {
         (parts <= Self::WHOLE.0).then_some(Self(parts))
     }
@@ -124,7 +124,7 @@ impl Share {
         -libm::log(self.fraction())
     }
 
-    /// Divided evenly among so many, rounded down; all of it among none.
+    /// One of `count` equal parts, rounded down; all of it for a count of 0.
     pub fn divided(self, count: usize) -> Self {
         Self(self.0 / (count.max(1) as u64))
     }

@@ -2,8 +2,8 @@
 //! wealth on every score, wealth × (1 + λ(x - ξ)); their pooled wealth is the evidence. Stakes are
 //! those on scores in units of the range.
 //!
-//! A gambler's wealth is a supermartingale when E[x] ≤ ξ, whatever else the scores do; scores that
-//! vary little let the bold ones grow fast, which no bound from (n, Σx) alone can use.
+//! A gambler's wealth is a supermartingale when E[x] ≤ ξ, for any other behaviour of the scores. If
+//! scores vary little, bold gamblers grow fast, which no bound from (n, Σx) alone can use.
 
 use crate::evidence::grid::{BETS, BETS_AGAINST, LogWeights};
 use crate::num::{EPSILON, geometric, log_sum_exp, real};
@@ -33,7 +33,7 @@ impl Wealths {
     pub(crate) const START: Self =
         Self { above: [0; BETS], below: [0; BETS_AGAINST], sum_of_squares: 0.0 };
 
-    /// What was won so far is not evidence; what was lost against stays.
+    /// Earlier gains are not evidence for the arm; evidence against it stays.
     pub(crate) const fn begin(&mut self) {
         self.above = [0; BETS];
     }
@@ -128,7 +128,7 @@ impl Bounded {
         pooled(&super::UNIFORM_AGAINST, &wealths.below)
     }
 
-    /// The wealths after so many scores of 1 and of 0: states that would take hours to reach.
+    /// The wealths after this many scores of 1 and of 0: states that would take hours to reach.
     #[cfg(test)]
     pub(crate) fn wealths_after(&self, ones: u64, zeros: u64) -> Wealths {
         let (mut one, mut zero) = (Wealths::START, Wealths::START);
@@ -195,7 +195,7 @@ fn pooled<const COUNT: usize>(weights: &[f64; COUNT], wealths: &[i64; COUNT]) ->
 const QUANTA_PER_NAT: f64 = 4_294_967_296.0;
 #[cfg(test)]
 pub(crate) const QUANTUM: f64 = 1.0 / QUANTA_PER_NAT;
-/// A gambler that has fallen so low does not recover.
+/// A gambler with this wealth does not recover.
 const BANKRUPT: i64 = i64::MIN;
 const ROUNDINGS: f64 = 16.0;
 const STAKE_MIN: f64 = 0.06;

@@ -2,7 +2,7 @@
 //!
 //! A set of k arms fits if for every i ≤ k its i smallest e-values add up to at least
 //! i(i + Q - k)/(kδ). The certified arms are the largest set that fits and holds those certified
-//! before; they are frozen (no more calls), so that they fit for ever. The values must be those of one
+//! before; they are frozen (no more calls), so they always fit. The values must be those of one
 //! moment with every call in flight counted as its lowest score: a running maximum, or "the calls
 //! that happen to be back", would break the guarantee. No arm is certified below 1/δ, which it would
 //! need if there were no other.
@@ -25,7 +25,7 @@ use crate::units::ArmId;
 pub(crate) struct FalseDiscovery {
     arm_count: u64,
     log_inverse_delta: f64,
-    /// Where each arm stands; none below 1/δ.
+    /// The rung of each arm; `None` below 1/δ.
     standing: Vec<Option<Rung>>,
     /// The arms on rungs that are not certified, the highest first.
     waiting: BTreeSet<(Reverse<Rung>, ArmId)>,
@@ -111,8 +111,8 @@ impl FalseDiscovery {
     }
 
     /// The rung from which on all waiting arms can be certified together, for the largest set that
-    /// fits and has an arm that has come to `risen`. Where an arm fits its equals fit, too, since
-    /// beside it they need no more than it did.
+    /// fits and has an arm that has come to `risen`. Where an arm fits, arms on the same rung fit as
+    /// well: beside it they need no more than it did.
     fn lowest_that_fits(&self, risen: Rung) -> Option<Rung> {
         let mut size = self.certified_count + self.waiting.len() as u64;
         for lowest in (0..=risen.index()).map(Rung::at) {
@@ -274,7 +274,7 @@ mod tests {
                         .filter(|chosen| members(*chosen).all(|arm| values[arm] > 0))
                         .filter(|chosen| closed_testing_allows(&values, *chosen))
                         .max_by_key(|chosen| chosen.count_ones())
-                        .expect("what fits goes on to fit");
+                        .expect("a set that fits continues to fit");
                     certified = found.iter().fold(certified, |set, new| set | 1 << new.arm.0);
                     assert_eq!(certified.count_ones(), grown.count_ones(), "{values:?}");
                     assert!(closed_testing_allows(&values, certified), "{values:?}");

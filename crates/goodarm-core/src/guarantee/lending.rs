@@ -25,7 +25,7 @@ pub struct Lending {
     out_count: usize,
     /// Shares that came back as less than half.
     lost_count: usize,
-    /// Arms that take pulls and have never been lent anything, or have given it back.
+    /// Arms that take pulls and have no share.
     idle_count: usize,
 }
 
@@ -78,7 +78,7 @@ impl Lending {
         (share > Share::NONE).then_some(share)
     }
 
-    /// Infinite for an arm that has been lent nothing: its evidence is none.
+    /// Infinite for an arm without a share, which has no evidence.
     pub(crate) fn level(&self, arm: ArmId) -> f64 {
         self.loans[arm.index()].level
     }

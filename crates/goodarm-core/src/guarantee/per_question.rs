@@ -5,7 +5,7 @@
 //! what it is after misses only, and Z = E - D ≥ 0. A vote cannot be expected to raise Σ Z over the
 //! answers with p ≤ ξ by more than λ D = (D - D')/ξ, D' the next D. So Σ Z + D/ξ cannot be expected
 //! to grow, starts at 1/ξ, and is at least E: by Ville's inequality the evidence of *some* such
-//! answer reaches 1/α with probability at most α/ξ, however many answers there are. Mixtures of
+//! answer reaches 1/α with probability at most α/ξ, for any number of answers. Mixtures of
 //! bets follow by linearity, if all answers have the same weights.
 //!
 //! An attribute without votes costs α for each arm that the question can have. So with N questions,

@@ -155,7 +155,7 @@ impl BmaGai {
         books.problem().attributes().any(|attribute| may_resolve(books, arm, attribute))
     }
 
-    // [P Eq. track-stable-target]  min{q : H⁻_q ≤ min H⁺}; none if min H⁺ = ∞
+    // [P Eq. track-stable-target]  min{q : H⁻_q ≤ min H⁺}; `None` for min H⁺ = ∞
     fn stable_target(&mut self, books: &Books) -> Option<ArmId> {
         self.conservative.argmin()?;
         let scaled_log = self.scaled_log(books);

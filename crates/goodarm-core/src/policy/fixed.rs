@@ -18,18 +18,18 @@ pub struct Fixed {
     /// `None` if there is no limit.
     calls_per_pair: Option<u64>,
     least: Least<OnArms>,
-    /// Who is asked about questions, and of each how often about which question.
+    /// The sources that are asked about questions, and for each the number of calls by question.
     sources: Vec<Source>,
     asked: Vec<MinTree<u64>>,
 }
 
 impl Fixed {
-    /// So many calls of each kind; as many as there is money for if there is no limit.
+    /// This many calls of each kind; with `None` as many as there is money for.
     pub fn new(calls_per_pair: Option<u64>) -> Self {
         Self { calls_per_pair, least: Least::new(false), sources: Vec::new(), asked: Vec::new() }
     }
 
-    /// The question that was asked least, and of whom; those that stand first if there are several.
+    /// The question with the fewest calls of a source, and that source; the first ones if there are several.
     fn find_question(&mut self, books: &Books) -> Option<(u64, Target)> {
         let mut best: Option<(u64, Target)> = None;
         for number in 0..self.sources.len() {
@@ -40,7 +40,7 @@ impl Fixed {
             while let Some(index) = self.asked[number].argmin() {
                 let question = QuestionId::at(index);
                 let (known, key) = (self.asked[number].min(), asked_count(books, question, source));
-                // A retry takes its place without a word.
+                // No change is reported for a retry.
                 if known != key {
                     self.asked[number].set(index, key);
                     continue;

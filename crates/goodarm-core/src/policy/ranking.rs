@@ -9,7 +9,7 @@ use crate::min_tree::{MinTree, TreeKey};
 use crate::policy::{Choice, Policy};
 use crate::units::{ArmId, AttributeId, Share};
 
-/// What an arm is worth next, and how.
+/// The next call of an arm, and how urgent it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rating {
     /// The smaller the sooner.
@@ -30,29 +30,26 @@ impl Rating {
     };
 }
 
-/// Rates an arm; none if it should not be pulled now.
+/// Rates arms: an index policy.
 pub(crate) trait ArmIndex {
     /// The name of the policy that pulls the best arm.
     const NAME: &'static str;
-    /// The rule that chooses it.
+    /// The branch that traces show.
     const BRANCH: &'static str;
 
+    /// The rating of an arm; `None` if it should not be pulled now.
     fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating>;
 
     /// All arms are about to be rated.
-    fn begin(&mut self, books: &Books) {
-        let _ = books;
-    }
+    fn begin(&mut self, _books: &Books) {}
 
     /// What to lend the arm of a choice; see [`Policy::lend`].
-    fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
-        let _ = choice;
+    fn lend(&mut self, books: &Books, _choice: Choice) -> Option<Share> {
         books.lending()?.equal_share()
     }
 
     /// Whether something has changed that concerns all arms.
-    fn is_stale(&self, books: &Books) -> bool {
-        let _ = books;
+    fn is_stale(&self, _books: &Books) -> bool {
         false
     }
 }
@@ -65,8 +62,8 @@ pub(crate) struct Ranking<R> {
     keys: MinTree<f64>,
     /// By arm.
     states: Vec<State>,
-    /// The arm of the last call, whose key lacks it: most of the time its score is back before the
-    /// next choice.
+    /// The arm of the last call, which its key does not include yet: most of the time its score is back
+    /// before the next choice.
     late: Option<ArmId>,
 }
 
@@ -95,7 +92,7 @@ impl<R: ArmIndex> Ranking<R> {
         &mut self.rule
     }
 
-    /// One arm more, the last; of arms that look alike, it comes last as well.
+    /// Adds the last arm; it is also the last of arms with the same key.
     pub(crate) fn add(&mut self, books: &Books, arm: ArmId) {
         self.catch_up();
         self.ties.add(arm);
@@ -185,7 +182,7 @@ impl<R: ArmIndex> Policy for Ranking<R> {
 
     fn on_change(&mut self, books: &Books, change: Change) {
         match change {
-            // One call for all of them, of which the lead's change tells.
+            // It is one call for all of them; the change of the lead is enough.
             Change::Dispatched(_, attribute) | Change::Observed(_, attribute)
                 if books.problem().lead(attribute) != attribute => {}
             Change::Dispatched(arm, _) => {
@@ -226,7 +223,7 @@ enum Ties {
     Shuffled(Order),
 }
 
-/// The order of a file may mean something, so that the first arms are no fair sample.
+/// The order of a file may have a meaning, so the first arms may not be a fair sample.
 #[derive(Clone, Debug)]
 struct Order {
     seed: u64,

@@ -64,8 +64,8 @@ impl Rcb {
         Self::seeded(0)
     }
 
-    /// Arms that look alike are tried in an order that is drawn from the seed, never in that of
-    /// their numbers, which may mean something.
+    /// Arms with the same key are tried in an order drawn from the seed, never in the order of their
+    /// numbers, which may have a meaning.
     pub fn seeded(seed: u64) -> Self {
         Self::with_fresh_rule(seed, FreshRule::default())
     }
@@ -150,8 +150,7 @@ impl ArmIndex for RemainingCost {
         (share > Share::NONE && self.should_borrow(books, choice, share)).then_some(share)
     }
 
-    /// What is offered changes with every loan, most of the time by little; and to rate all arms anew
-    /// takes time that must be worth it.
+    /// The offered level changes with every loan, mostly by little, and rating all arms again takes time.
     fn is_stale(&self, books: &Books) -> bool {
         let news = books.observation_count() - self.rated_at;
         books.pool().is_some()
@@ -175,16 +174,16 @@ impl RemainingCost {
         rate_stages(&self.stages, favour).filter(|rating| self.may_be_next(books, rating.attribute))
     }
 
-    /// People are asked only about answers that nothing else is on its way for: what comes back soon may
-    /// spare them the question.
+    /// People are asked only about answers without other calls in flight: a reply that comes soon may spare
+    /// them the question.
     fn may_be_next(&self, books: &Books, next: AttributeId) -> bool {
         let is_awaited = |stage: &Stage| stage.attribute != next && stage.ahead > 0;
         !books.lane_of(next).is_slow()
             || !books.lane_of(next).is_held() && !self.stages.iter().any(is_awaited)
     }
 
-    /// The calls that an arm still needs to reach a level, in the order of their tests; none if they cannot
-    /// be made.
+    /// Computes the calls that an arm still needs to reach a level, in the order of their tests; `None` if
+    /// they cannot be made.
     fn stage(&mut self, books: &Books, arm: ArmId, level: f64) -> Option<()> {
         self.stages.clear();
         let problem = books.problem();
@@ -218,13 +217,13 @@ impl RemainingCost {
     }
 
     /// The stages of an answer without scores, and its chance by the priors alone.
-    fn stages_of_nobody(&mut self, books: &Books) -> (Vec<Stage>, f64) {
+    fn stages_of_fresh(&mut self, books: &Books) -> (Vec<Stage>, f64) {
         let problem = books.problem();
         let mut stages: Vec<Stage> = Vec::new();
         for attribute in problem.attributes() {
-            let prospect = Prospect::of_nobody(books, attribute);
+            let prospect = Prospect::of_fresh(books, attribute);
             let need = self.offered_level_of(books) + books.pairs.base(attribute) + MARGIN;
-            let outlook = prospect.outlook_of_nobody(books, attribute, need);
+            let outlook = prospect.outlook_of_fresh(books, attribute, need);
             let lead = problem.lead(attribute);
             let lane = books.lane_of(lead);
             add_stage(&mut stages, lead, outlook, || Stage {
@@ -236,13 +235,13 @@ impl RemainingCost {
         (stages, chance)
     }
 
-    /// What an answer that has no share would need.
+    /// The level for an answer without a share.
     fn offered_level_of(&self, books: &Books) -> f64 {
         if books.pool().is_some() { self.offered_level } else { books.arms.level_of_fresh() }
     }
 
-    /// Whether so much of the arm's price has been paid, and so little doubt is left, that it should have
-    /// a share before the next call, which then counts.
+    /// Whether enough of the arm's price has been paid, with little enough doubt left, that it should have a
+    /// share before the next call, which then counts.
     fn should_borrow(&mut self, books: &Books, choice: Choice, share: Share) -> bool {
         let Target::Arm(arm, attribute) = choice.target else { return false };
         let problem = books.problem();
@@ -250,7 +249,7 @@ impl RemainingCost {
         if self.stage(books, arm, problem.delta().level_of(share)).is_none() {
             return false;
         }
-        // What a person says before that would count for nothing.
+        // The reply of a person before that would prove nothing.
         if books.lane_of(next).is_slow() {
             return true;
         }
@@ -260,7 +259,7 @@ impl RemainingCost {
             let Some(stage) = self.stages.iter().find(|stage| stage.attribute == lead) else {
                 continue;
             };
-            // Theirs is by far the most of the price, and comes last.
+            // Calls to people are most of the price, and come last.
             if stage.is_slow {
                 continue;
             }
@@ -282,7 +281,7 @@ impl Stage {
         Self { attribute, cost, outlook, order, ahead: 0, is_slow: false }
     }
 
-    /// The cheapest rejection first, and behind all others those that take hours.
+    /// The cheapest rejection first; calls that take hours last.
     fn is_before(&self, later: &Self) -> bool {
         (self.is_slow, self.order) < (later.is_slow, later.order)
     }
@@ -319,7 +318,7 @@ fn rejection_price(cost: f64, outlook: Outlook) -> f64 {
     libm::sqrt(cost * outlook.revision) / (1.0 - outlook.pass_probability + FAILURE_MIN)
 }
 
-/// Makes a chance another one, by the same power of each stage's.
+/// Changes a chance to the wanted one, by the same power for each stage.
 fn bend(stages: &mut [Stage], chance: f64, wanted: f64) {
     let log = libm::log(chance.clamp(1e-9, 1.0 - 1e-9));
     let power = (libm::log(wanted.clamp(1e-9, 1.0 - 1e-9)) / log).clamp(POWER_MIN, POWER_MAX);
@@ -409,12 +408,12 @@ const MARGIN: f64 = 1.3;
 const OPTIMISM: f64 = 2.0;
 /// Arms that have a share are to be finished: it is lost otherwise.
 const FAVOUR_OF_SHARES: f64 = 0.6;
-/// An arm that will surely pass borrows when it has cost this part of what it will cost.
+/// An arm that will almost surely pass borrows when this part of its price is paid.
 const PAID_MIN: f64 = 0.1;
 const TRUSTED: f64 = 0.9;
-/// And any arm when it has cost this part.
+/// And any arm when this part is paid.
 const PAID_MAX: f64 = 0.3;
-/// Smaller changes of the offered level are not worth rating all arms anew.
+/// Smaller changes of the offered level are not worth rating all arms again.
 const OFFER_CHANGE_MIN: f64 = 0.1;
 /// No chance is bent further.
 const POWER_MIN: f64 = 0.02;

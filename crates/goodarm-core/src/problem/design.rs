@@ -16,10 +16,10 @@ use crate::problem::{
 };
 use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId, ServiceId};
 
-/// A question that is proposed answers by its votes takes no more than so many.
+/// The most answers of a question whose votes propose answers.
 pub const PROPOSED_ANSWERS_MAX: usize = 64;
 
-/// How calls and arms of a problem belong together, as a person or a file states it.
+/// Which calls score which attributes, and which arms answer the same question; unchecked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Design<M = f64> {
     /// Which calls score each attribute; none given, each has its own.
@@ -40,8 +40,7 @@ pub enum ScoredBy {
     /// Its own, on one arm each.
     #[default]
     OwnCalls,
-    /// Those of an earlier attribute: one reply scores both, for one price. Its own price is not
-    /// looked at.
+    /// Those of an earlier attribute: one reply scores both, for one price. Its own price is ignored.
     CallsOf(usize),
     /// Its own, on a question: the reply is a final answer, and scores every arm of the question by
     /// whether it is the same, 1 or 0.
@@ -56,7 +55,7 @@ pub enum ScoredBy {
 pub struct QuestionsSpec<M = f64> {
     /// How many there are.
     pub count: usize,
-    /// Of each arm, the question that it answers, and the number of its final answer there.
+    /// For each arm, its question and the number of its final answer.
     pub answers: Vec<(QuestionId, Label)>,
     /// What makes fresh answers, if anything does.
     pub generators: Vec<GeneratorSpec<M>>,
@@ -67,7 +66,7 @@ pub struct QuestionsSpec<M = f64> {
 /// A maker of fresh answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneratorSpec<M = f64> {
-    /// What reports call it.
+    /// Its name in reports.
     pub name: String,
     /// The most that one answer may cost.
     pub price: M,
@@ -86,7 +85,7 @@ pub enum DesignError {
         attributes: usize,
     },
     /// Only an earlier attribute with calls of its own, on one arm each, can be shared.
-    #[error("attribute {attribute}: attribute {with} is no earlier one with calls of its own")]
+    #[error("attribute {attribute}: attribute {with} is not an earlier one with calls of its own")]
     CallsOf {
         /// The attribute without calls.
         attribute: usize,
@@ -122,7 +121,7 @@ pub enum DesignError {
         /// How many there should be.
         arms: usize,
     },
-    /// An arm answers a question that is not there.
+    /// An arm answers an unknown question.
     #[error("arm {arm}: there is no question {question}")]
     NoSuchQuestion {
         /// Which arm.
@@ -153,7 +152,7 @@ pub enum DesignError {
     GeneratorPrice {
         /// Whose price.
         generator: usize,
-        /// Why it is none.
+        /// Why it is not allowed.
         reason: CostError,
     },
     /// A price must not be zero.
@@ -249,7 +248,7 @@ impl CallLayout {
     }
 }
 
-/// A generator that cannot be wrong.
+/// A checked generator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generator {
     name: String,
@@ -257,7 +256,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// What reports call it.
+    /// Its name in reports.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -268,7 +267,7 @@ impl Generator {
     }
 }
 
-/// The questions of a problem, with the arms that answer them: checked, and growing with them.
+/// The checked questions of a problem, with the arms that answer them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Questions {
     /// Of each arm.

@@ -42,7 +42,7 @@ fn source(folder: &Path) -> String {
 #[test]
 fn every_identifier_of_the_notation_exists() {
     let page = std::fs::read_to_string(root().join("docs/notation.md")).unwrap();
-    let crates = ["goodarm-core", "goodarm-live", "goodarm-sim"];
+    let crates = ["goodarm-core", "goodarm-record", "goodarm-live", "goodarm-sim"];
     let text: String =
         crates.iter().map(|name| source(&root().join("crates").join(name).join("src"))).collect();
     let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';

@@ -25,20 +25,20 @@ pub enum FreshRule {
         /// Below which chance an answer is dropped.
         below: f64,
     },
-    /// So many answers for each question before anything is checked, and none later: best of n.
+    /// This many answers for each question before anything is checked, and none later: best of n.
     Fixed {
         /// How many, given ones among them.
         count: usize,
     },
 }
 
-/// What answers to all questions have come to.
+/// The results of the answers to all questions.
 #[derive(Clone, Debug)]
 pub(super) struct Population {
     /// The chance of a first answer, over all and for each generator.
     theta: f64,
     thetas: Vec<f64>,
-    /// In how many answers a question's own luck weighs as much as what is known of all.
+    /// After this many answers a question's own results weigh as much as those of all questions.
     concentration: f64,
     /// An answer without scores: its stages, and its chance by the priors alone.
     stages: Vec<Stage>,
@@ -58,10 +58,10 @@ impl Default for Population {
 }
 
 impl RemainingCost {
-    /// Learns anew from all answers.
+    /// Learns again from all answers.
     pub(super) fn learn_population(&mut self, books: &Books) {
         let Some(questions) = books.problem().questions() else { return };
-        let (stages, chance) = self.stages_of_nobody(books);
+        let (stages, chance) = self.stages_of_fresh(books);
         self.population.stages = stages;
         self.population.chance = chance;
         let (mut first, mut second) = (Mean::of(THETA_START, DOUBT), Mean::default());
@@ -93,14 +93,14 @@ impl RemainingCost {
         let population = &mut self.population;
         population.theta = theta;
         population.concentration = concentration.clamp(CONCENTRATION_MIN, CONCENTRATION_MAX);
-        // Of several, one that was not asked yet is not as bad as the others: somebody has to find out.
+        // Of several generators, one that was not asked yet starts as good, so that it is tried.
         let start = if generator_count > 1 { THETA_START } else { theta };
         population.thetas = (by_generator.iter())
             .map(|mean| mean.with(start, DOUBT).mean().clamp(THETA_MIN, THETA_MAX))
             .collect();
     }
 
-    /// What became of all that each generator has made for a question: of several, one is seldom the first.
+    /// Counts all answers to a question for their generators: of several, one is seldom the first.
     fn learn_generators(&mut self, books: &Books, question: QuestionId, means: &mut [Mean]) {
         for &arm in books.problem().answers(question) {
             if let Some(Source::Generator(generator)) = books.origin(arm)
@@ -112,7 +112,7 @@ impl RemainingCost {
         }
     }
 
-    /// The chance of a question's next answer, given what became of the others; of all but one of them.
+    /// The chance of a question's next answer, given the results of its others, without one of them.
     fn theta(&mut self, books: &Books, question: QuestionId, without: Option<ArmId>) -> f64 {
         let Some(questions) = books.problem().questions() else { return 1.0 };
         let Population { theta, concentration, .. } = self.population;
@@ -143,8 +143,8 @@ impl RemainingCost {
         chance
     }
 
-    /// Bends what is believed of an arm by what its siblings tell of their question; false if it should not
-    /// be pulled at all.
+    /// Corrects the belief about an arm by the results of its question's other answers; false if it should
+    /// not be pulled at all.
     pub(super) fn bend_by_question(&mut self, books: &Books, arm: ArmId) -> bool {
         let Some(questions) = books.problem().questions() else { return true };
         let question = questions.of(arm);
@@ -154,7 +154,7 @@ impl RemainingCost {
                 is_last && (self.chance(books, arm) >= below || !may_be_fresh(books, question))
             }
             FreshRule::Fixed { .. } => true,
-            // What votes say of one answer they say of all.
+            // Votes score all answers, so they include the results of the others.
             FreshRule::Joint if books.problem().has_votes() => true,
             FreshRule::Joint => {
                 let theta = self.theta(books, question, Some(arm));
@@ -167,7 +167,7 @@ impl RemainingCost {
         }
     }
 
-    /// The price of a certificate for an answer that does not exist yet, and who is to give it.
+    /// The price of a certificate for an answer that does not exist yet, and the source to ask.
     pub(super) fn rate_fresh(
         &mut self,
         books: &Books,
@@ -184,7 +184,7 @@ impl RemainingCost {
             let is_due = given + state.asked_count() < count && may_ask(books, question, first);
             return is_due.then_some((0.0, Source::Generator(first)));
         }
-        // One at a time: what it is worth depends on what the last one was.
+        // One at a time: its value depends on the last one.
         if state.asked_count() > state.back_count() {
             return None;
         }
@@ -214,8 +214,8 @@ impl RemainingCost {
         best.or_else(|| self.rate_proposal(books, question, theta))
     }
 
-    /// A question may get an answer by a vote, if it has none or if attributes without votes speak against
-    /// all that it has.
+    /// A question may get an answer by a vote if it has none, or if attributes without votes are against all
+    /// of its answers.
     fn rate_proposal(
         &mut self,
         books: &Books,

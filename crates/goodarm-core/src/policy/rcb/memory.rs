@@ -1,5 +1,4 @@
-//! Prospects that were computed before and still hold: they change with the scores of the pair, and
-//! with the priors. Nothing is decided here; it only saves time.
+//! A cache of prospects, which change with the scores of the pair and with the priors. It only saves time.
 
 use alloc::vec::Vec;
 
@@ -10,24 +9,24 @@ use crate::units::{ArmId, AttributeId};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
-    /// Raised when the priors change: what was computed before is stale.
+    /// Raised when the priors change: earlier entries are stale.
     epoch: u32,
-    /// Of arms that were rated lately, since a policy that goes deep comes back to the same arms.
-    lately: Vec<Lately>,
-    /// Of binary pairs by what has come back from them, since many arms are alike.
+    /// Arms that were rated lately: a policy that goes deep comes back to the same arms.
+    lately: Vec<CachedProspect>,
+    /// Binary pairs by their numbers of scores and successes, since many arms are alike.
     alike: Vec<(u32, Prospect)>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Lately {
+struct CachedProspect {
     arm: ArmId,
     epoch: u32,
     returned_count: u64,
     prospect: Prospect,
 }
 
-impl Lately {
-    const NOTHING: Self =
+impl CachedProspect {
+    const EMPTY: Self =
         Self { arm: ArmId(0), epoch: 0, returned_count: 0, prospect: Prospect::NONE };
 }
 
@@ -35,9 +34,9 @@ impl Memory {
     pub(super) fn begin(&mut self, books: &Books) {
         self.epoch = self.epoch.wrapping_add(1).max(1);
         let attribute_count = books.problem().attribute_count();
-        self.lately.resize(attribute_count * PLACES, Lately::NOTHING);
+        self.lately.resize(attribute_count * ARMS, CachedProspect::EMPTY);
         // Few arms are seldom alike.
-        if books.problem().arm_count() > PLACES {
+        if books.problem().arm_count() > ARMS {
             self.alike.resize(attribute_count * ALIKE, (0, Prospect::NONE));
         }
     }
@@ -50,19 +49,20 @@ impl Memory {
     ) -> &Prospect {
         let tally = books.tally(arm, attribute);
         let returned_count = tally.returned_count;
-        let place = attribute.index() * PLACES + arm.index() % PLACES;
-        let lately = &self.lately[place];
+        let index = attribute.index() * ARMS + arm.index() % ARMS;
+        let lately = &self.lately[index];
         let is_known = lately.returned_count == returned_count
             && lately.arm == arm
             && lately.epoch == self.epoch;
         if !is_known {
-            let prospect = self.anew(books, (arm, attribute), optimism);
-            self.lately[place] = Lately { arm, epoch: self.epoch, returned_count, prospect };
+            let prospect = self.computed(books, (arm, attribute), optimism);
+            self.lately[index] =
+                CachedProspect { arm, epoch: self.epoch, returned_count, prospect };
         }
-        &self.lately[place].prospect
+        &self.lately[index].prospect
     }
 
-    fn anew(
+    fn computed(
         &mut self,
         books: &Books,
         (arm, attribute): (ArmId, AttributeId),
@@ -76,21 +76,20 @@ impl Memory {
         if is_plain && returned_count < COUNTS && !self.alike.is_empty() {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
             let (count, successes) = (returned_count as usize, tally.sum as usize);
-            let place = attribute.index() * ALIKE + count * (count + 1) / 2 + successes;
-            if self.alike[place].0 != self.epoch {
+            let index = attribute.index() * ALIKE + count * (count + 1) / 2 + successes;
+            if self.alike[index].0 != self.epoch {
                 let prospect = Prospect::of(books, (arm, attribute), optimism);
-                self.alike[place] = (self.epoch, prospect);
+                self.alike[index] = (self.epoch, prospect);
             }
-            self.alike[place].1
+            self.alike[index].1
         } else {
             Prospect::of(books, (arm, attribute), optimism)
         }
     }
 }
 
-/// Arms that are remembered.
-const PLACES: usize = 64;
-/// Pairs with fewer scores than this have a place among those that are alike, for each number of
-/// successes.
+/// Arms in the cache.
+const ARMS: usize = 64;
+/// Pairs with fewer scores than this have an entry for each number of successes.
 const COUNTS: u64 = 32;
 const ALIKE: usize = 32 * 33 / 2;
