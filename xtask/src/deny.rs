@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::tools;
+use crate::tools::{self, runs};
 
 /// Whether all checks that could run have passed. Prints those that could not run.
 pub(crate) fn test() -> bool {
@@ -14,8 +14,7 @@ pub(crate) fn test() -> bool {
     };
     let succeeds = |arguments: &[&str]| {
         eprintln!("xtask: dependencies: cargo deny {}", arguments.join(" "));
-        let status = Command::new(&program).args(arguments).status();
-        status.is_ok_and(|status| status.success())
+        runs(Command::new(&program).args(arguments))
     };
     if !succeeds(&["check", "--hide-inclusion-graph", "bans", "licenses", "sources"]) {
         return false;

@@ -1,28 +1,29 @@
 //! A binary that needs nothing installed, with its size and the time it takes to start.
 
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{cargo, tools};
+use crate::cargo;
+use crate::tools::{self, runs};
 
 /// Linux without a C library of its own: runs on every distribution.
 const TARGET: &str = "x86_64-unknown-linux-musl";
 
-pub(crate) fn dist() -> ExitCode {
+pub(crate) fn dist() -> bool {
     // Without rustup the target may still be there; the build says so if it is not.
     let _ = Command::new("rustup").args(["target", "add", TARGET]).status();
     tools::install_static_compiler();
     let arguments = ["build", "--profile", "dist", "-p", "goodarm", "--target", TARGET];
     eprintln!("xtask: cargo {}", arguments.join(" "));
-    if !cargo(&arguments).status().is_ok_and(|status| status.success()) {
+    if !runs(&mut cargo(&arguments)) {
         eprintln!("xtask: the static binary was not built");
-        return ExitCode::FAILURE;
+        return false;
     }
     let binary = tools::target().join(TARGET).join("dist/goodarm");
     let Some(start) = start_time(&binary) else {
         eprintln!("xtask: {} does not start", binary.display());
-        return ExitCode::FAILURE;
+        return false;
     };
     let bytes = std::fs::metadata(&binary).map_or(0, |metadata| metadata.len());
     let megabytes = bytes / 100_000;
@@ -34,7 +35,7 @@ pub(crate) fn dist() -> ExitCode {
         if is_static(&binary) { "static" } else { "NOT static" },
         start.as_secs_f64() * 1000.0
     );
-    if is_static(&binary) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    is_static(&binary)
 }
 
 /// The median of many starts.

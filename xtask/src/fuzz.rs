@@ -1,15 +1,16 @@
 //! Coverage-guided fuzzing of everything that reads foreign bytes: libFuzzer on stable Rust. The compiler
-//! marks which code an input reaches; what needs a nightly one, such as sanitizers, is left out.
+//! marks the code that an input reaches. Sanitizers need a nightly compiler, and are left out.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 
-use crate::{cargo, tools};
+use crate::cargo;
+use crate::tools::{self, runs};
 
-/// What was asked for.
+/// The arguments.
 struct Options {
     /// `None` means all.
     target: Option<String>,
@@ -22,22 +23,17 @@ pub(crate) fn test() -> bool {
     run(&Options { target: None, seconds: TEST_SECONDS })
 }
 
-/// `cargo xtask fuzz [--target NAME] [--seconds N]`.
-pub(crate) fn fuzz(arguments: &[String]) -> ExitCode {
+/// `cargo xtask fuzz [--target NAME] [--seconds N]`; `None` if the arguments are wrong.
+pub(crate) fn fuzz(arguments: &[String]) -> Option<bool> {
     let mut options = Options { target: None, seconds: SECONDS };
     for pair in arguments.chunks(2) {
         match pair {
             [name, value] if name == "--target" => options.target = Some(value.clone()),
-            [name, value] if name == "--seconds" && value.parse::<u64>().is_ok() => {
-                options.seconds = value.parse().unwrap_or(SECONDS);
-            }
-            _ => {
-                eprintln!("usage: cargo xtask fuzz [--target NAME] [--seconds N]");
-                return ExitCode::from(2);
-            }
+            [name, value] if name == "--seconds" => options.seconds = value.parse().ok()?,
+            _ => return None,
         }
     }
-    if run(&options) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Some(run(&options))
 }
 
 fn run(options: &Options) -> bool {
@@ -52,21 +48,17 @@ fn run(options: &Options) -> bool {
         return false;
     };
     names.sort_by(|one, other| other.cmp(one));
-    let (names, is_good) = (Mutex::new(names), Mutex::new(true));
+    let names = Mutex::new(names);
     let next = || names.lock().expect("no thread panics with it").pop();
     let work = || {
-        while let Some(name) = next() {
-            if !fuzz_one(&program, &name, options.seconds) {
-                *is_good.lock().expect("no thread panics with it") = false;
-            }
-        }
+        let runs = std::iter::from_fn(next).map(|name| fuzz_one(&program, &name, options.seconds));
+        runs.fold(true, |are_good, is_good| are_good & is_good)
     };
     thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(work);
-        }
-    });
-    is_good.into_inner().expect("no thread panics with it")
+        let count = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().all(|worker| worker.join().is_ok_and(|is_good| is_good))
+    })
 }
 
 /// Each target has a folder with its corpus.
@@ -86,16 +78,13 @@ fn build() -> Option<PathBuf> {
     let arguments = ["build", "--quiet", "--package", "goodarm-fuzz", "--bin", "goodarm-fuzz"];
     eprintln!("xtask: fuzzing: cargo {}", arguments.join(" "));
     // With a target of its own, the flags are not those of build scripts.
-    let status = cargo(&arguments)
-        .args(["--target", &host])
-        .env("CARGO_TARGET_DIR", &folder)
-        .env("RUSTFLAGS", FLAGS.join(" "))
-        .status();
+    let mut command = cargo(&arguments);
+    command.args(["--target", &host]).env("CARGO_TARGET_DIR", &folder);
     let program = folder.join(&host).join("debug/goodarm-fuzz");
-    status.is_ok_and(|status| status.success()).then_some(program)
+    runs(command.env("RUSTFLAGS", FLAGS.join(" "))).then_some(program)
 }
 
-/// Runs one target for so long; what it prints is kept beside what it finds.
+/// Runs one target for some seconds; keeps its output beside its findings.
 fn fuzz_one(program: &Path, name: &str, seconds: u64) -> bool {
     let [corpus, crashes, logs, disk] =
         ["corpus", "crashes", "logs", "tmp"].map(|folder| work_folder().join(folder).join(name));
@@ -108,20 +97,15 @@ fn fuzz_one(program: &Path, name: &str, seconds: u64) -> bool {
     }
     let log = logs.join("log");
     let Ok(file) = File::create(&log) else { return false };
-    let status = Command::new(program)
-        .env("GOODARM_FUZZ_TARGET", name)
-        .env("TMPDIR", &temporary)
-        .args(LIMITS)
-        .arg(format!("-max_total_time={seconds}"))
-        .arg(format!("-artifact_prefix={}/", crashes.display()))
-        // What is new goes to the first folder.
-        .arg(&corpus)
-        .arg(Path::new(CORPUS).join(name))
-        .stderr(file)
-        .status();
+    let mut command = Command::new(program);
+    command.env("GOODARM_FUZZ_TARGET", name).env("TMPDIR", &temporary).args(LIMITS);
+    command.arg(format!("-max_total_time={seconds}"));
+    command.arg(format!("-artifact_prefix={}/", crashes.display()));
+    // New inputs go to the first folder.
+    command.arg(&corpus).arg(Path::new(CORPUS).join(name));
+    let is_good = runs(command.stderr(file));
     let _ = fs::remove_dir_all(&temporary);
     let said = fs::read_to_string(&log).unwrap_or_default();
-    let is_good = status.is_ok_and(|status| status.success());
     if is_good {
         let last = said.lines().rfind(|line| line.contains(" cov: ")).unwrap_or("nothing");
         eprintln!("xtask: fuzzing {name}: {}", last.trim_start_matches('#'));

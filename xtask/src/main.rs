@@ -37,14 +37,19 @@ const COMPONENTS: [&str; 2] = ["rustfmt", "clippy"];
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        ["test"] => test(whole_test),
-        ["test", "--fast"] => test(fast_test),
-        ["dist"] => dist::dist(),
-        ["wheel"] => python::wheel(),
-        ["simulate", ..] => simulate::simulate(arguments[1..].iter().cloned()),
+    let is_good = match words.as_slice() {
+        ["test"] => Some(test(whole_test)),
+        ["test", "--fast"] => Some(test(fast_test)),
+        ["dist"] => Some(dist::dist()),
+        ["wheel"] => Some(python::wheel()),
+        ["simulate", ..] => simulate::simulate(&arguments[1..]),
         ["fuzz", ..] => fuzz::fuzz(&arguments[1..]),
-        _ => {
+        _ => None,
+    };
+    match is_good {
+        Some(true) => ExitCode::SUCCESS,
+        Some(false) => ExitCode::FAILURE,
+        None => {
             eprint!("{USAGE}");
             ExitCode::from(2)
         }
@@ -52,13 +57,13 @@ fn main() -> ExitCode {
 }
 
 /// Runs tests, and prints how long they took, also if they failed.
-fn test(work: fn(&mut Timing) -> bool) -> ExitCode {
+fn test(work: fn(&mut Timing) -> bool) -> bool {
     install_components();
     let mut timing = Timing::default();
     let is_good = work(&mut timing);
     timing.print();
     eprintln!("xtask: {}", if is_good { "all passed" } else { "FAILED" });
-    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    is_good
 }
 
 /// For the inner loop: nothing is installed, and no test takes long.
@@ -131,7 +136,9 @@ usage: cargo xtask test [--fast]  formatting, lints, dependencies, all tests, do
                                   --fast: formatting, lints and unit tests
        cargo xtask dist           a static binary for Linux, its size and start-up time
        cargo xtask wheel          the Python package, its size and import time
-       cargo xtask simulate       whole runs with everything failing around them
+       cargo xtask simulate [--seeds COUNT] [--seed FIRST]
+                                  COUNT whole runs (1,000 if not given) with failures of all kinds, from
+                                  seed FIRST (0) on; --seed alone is that one run
        cargo xtask fuzz [--target NAME] [--seconds N]
                                   readers, with bytes that change
 ";

@@ -1,10 +1,10 @@
 //! The Python package: built as a wheel, tested in a fresh environment, measured for a release.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use crate::timing::Timing;
-use crate::tools::{self, succeeds};
+use crate::tools::{self, runs, succeeds};
 
 /// Builds the wheel as tests build everything, installs it into a fresh environment, and runs the
 /// Python tests there.
@@ -17,22 +17,17 @@ pub(crate) fn test(timing: &mut Timing) -> bool {
     timing.run_tests(Command::new(&python).args(tests).current_dir("crates/goodarm-py/tests"))
 }
 
-/// Builds the wheel for a release, and tells its size and how long an import takes.
-pub(crate) fn wheel() -> ExitCode {
-    let Some(tools) = environment("python-tools", &TEST_PACKAGES) else { return ExitCode::FAILURE };
+/// Builds the wheel for a release, and prints its size and the time of an import.
+pub(crate) fn wheel() -> bool {
+    let Some(tools) = environment("python-tools", &TEST_PACKAGES) else { return false };
     // Linked against an old C library by zig, it runs on every Linux of the last ten years.
     let _ = Command::new(&tools).args(["-m", "pip", "install", "--quiet", "ziglang"]).status();
     let arguments = ["--profile", "dist", "--zig", "--compatibility", "manylinux2014"];
-    let Some(wheel) = build(&tools, &arguments) else { return ExitCode::FAILURE };
-    let Some(python) = fresh(&tools, &wheel) else { return ExitCode::FAILURE };
+    let Some(wheel) = build(&tools, &arguments) else { return false };
+    let Some(python) = fresh(&tools, &wheel) else { return false };
     let bytes = std::fs::metadata(&wheel).map_or(0, |metadata| metadata.len());
     eprintln!("xtask: {}: {}.{} MB", wheel.display(), bytes / 1_000_000, bytes / 100_000 % 10);
-    let measured = Command::new(python).args(["-c", IMPORT_TIME]).status();
-    if measured.is_ok_and(|status| status.success()) {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    runs(Command::new(python).args(["-c", IMPORT_TIME]))
 }
 
 /// An environment below `target` with these packages; made once.
@@ -43,14 +38,10 @@ fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     if !is_ready() {
         eprintln!("xtask: installing what the Python package needs into {}", folder.display());
         succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder));
-        let _ = Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(packages)
-            .status();
-        // Not every platform has a wheel of it: its tests then say so.
-        let _ = Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "ray"])
-            .status();
+        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        runs(Command::new(&python).args(install).args(packages));
+        // Not every platform has a wheel of Ray: its tests report that.
+        runs(Command::new(&python).args(install).arg("ray"));
     }
     if is_ready() {
         return Some(python);
@@ -72,14 +63,12 @@ fn build(python: &Path, arguments: &[&str]) -> Option<PathBuf> {
     let path = std::env::join_paths(
         std::iter::once(PathBuf::from(folder)).chain(std::env::split_paths(&path)),
     );
-    let status = Command::new(python)
-        .env("PATH", path.unwrap_or_default())
-        .args(["-m", "maturin", "build", "--quiet", "--manifest-path", MANIFEST, "--out"])
-        .arg(&out)
-        .args(arguments)
-        .status();
+    let mut maturin = Command::new(python);
+    maturin.env("PATH", path.unwrap_or_default());
+    maturin.args(["-m", "maturin", "build", "--quiet", "--manifest-path", MANIFEST, "--out"]);
+    let is_built = runs(maturin.arg(&out).args(arguments));
     let built = std::fs::read_dir(&out).ok()?.flatten().next().map(|entry| entry.path());
-    built.filter(|_| status.is_ok_and(|status| status.success())).or_else(|| {
+    built.filter(|_| is_built).or_else(|| {
         eprintln!("xtask: the wheel was not built");
         None
     })
@@ -92,7 +81,7 @@ fn fresh(tools: &Path, wheel: &Path) -> Option<PathBuf> {
     let python = folder.join("bin/python");
     let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"];
     let is_made = succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder))
-        && Command::new(&python).args(install).arg(wheel).status().is_ok_and(|it| it.success());
+        && runs(Command::new(&python).args(install).arg(wheel));
     let site = |python: &Path| {
         let output = Command::new(python).args(["-c", SITE_PACKAGES]).output().ok()?;
         Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())

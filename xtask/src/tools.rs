@@ -1,6 +1,5 @@
-//! What tests and static builds need besides Rust: a browser for the pages, a real model server for live
-//! runs, a C compiler for static binaries. Each is installed when it is missing; if that cannot be
-//! done, the tests that need it say so.
+//! Programs that tests and static builds need besides Rust: a browser, a model server, a C compiler. Each is
+//! installed when it is missing; if that fails, the tests that need it report it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -91,9 +90,14 @@ pub(crate) fn target() -> PathBuf {
     std::path::absolute(&target).unwrap_or(target)
 }
 
+/// Runs a command; returns whether it succeeded.
+pub(crate) fn runs(command: &mut Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Runs a command without its output; returns whether it succeeded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
-    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
+    runs(command.stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
 const DENY_VERSION: &str = "^0.20";
