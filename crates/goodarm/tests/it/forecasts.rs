@@ -135,7 +135,7 @@ fn a_dry_run_is_not_simulated_to_its_end_if_that_takes_long() {
     place.write("answers.jsonl", &answers);
     let keys = "candidates = \"answers.jsonl\"\nbudget = 20000\ndelta = 0.05\n[[verifiers]]\nname = \"judge\"\n\
         kind = \"command\"\ncommand = [\"true\"]\nthreshold = 0.99999\nscores = \"binary\"\n";
-    place.write("job.toml", &keys);
+    place.write("job.toml", keys);
     let begun = Instant::now();
     let said = dry_run(&place);
     assert!(said.contains("sessions were cut off after 200,000 calls each: 20 of 20"), "{said}");

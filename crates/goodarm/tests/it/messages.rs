@@ -16,7 +16,7 @@ const CHECK: &str =
 fn place(keys: &str) -> TestFolder {
     let place = TestFolder::new(&[]);
     let answers = "{\"id\": \"a\", \"answer\": \"1\"}\n{\"id\": \"b\", \"answer\": \"2\"}\n";
-    place.write("answers.jsonl", &answers);
+    place.write("answers.jsonl", answers);
     let job = format!("candidates = \"answers.jsonl\"\nbudget = 10\ndelta = 0.05\n{keys}");
     place.write("job.toml", &job);
     place
