@@ -7,7 +7,7 @@ mod trace;
 use clap::CommandFactory;
 
 use crate::cli::{LabCli, LabCommand};
-use crate::terminal::{self, CommandError, Exit, completions};
+use crate::terminal::{self, Exit, completions};
 
 /// Runs a command and prints its error, if any, to standard error.
 pub(crate) fn run(cli: LabCli) -> Exit {
@@ -15,7 +15,9 @@ pub(crate) fn run(cli: LabCli) -> Exit {
         LabCommand::Completions(arguments) => completions::run(LabCli::command(), &arguments),
         LabCommand::Reproduce(arguments) => reproduce::run(&arguments),
         LabCommand::Simulate(arguments) => simulate::run(&arguments),
-        LabCommand::Trace(arguments) => trace::run(&arguments.problem).map_err(CommandError::from),
+        LabCommand::Trace(arguments) => {
+            trace::run(&arguments.problem).map_err(trace::TraceError::into_command_error)
+        }
     };
     terminal::finish("goodarm-lab", outcome)
 }

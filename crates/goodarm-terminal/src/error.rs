@@ -35,6 +35,13 @@ impl CommandError {
     }
 }
 
+/// An error without an exit code of its own is about the input.
+impl<E: std::error::Error> From<E> for CommandError {
+    fn from(error: E) -> Self {
+        Self::wrong_input(error)
+    }
+}
+
 impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.message.fmt(f)

@@ -64,8 +64,8 @@ const fn about_run(error: &RunError) -> &'static str {
 }
 
 /// What is wrong with a job, and what to do about it.
-pub(crate) fn job(error: &JobError) -> CommandError {
-    CommandError::wrong_input(with_job(error))
+pub(crate) fn job(error: JobError) -> CommandError {
+    CommandError::wrong_input(with_job(&error))
 }
 
 fn with_job(error: &JobError) -> String {
@@ -79,16 +79,16 @@ fn with_job(error: &JobError) -> String {
 }
 
 /// Why there is no forecast, and what to do about it.
-pub(crate) fn forecast(error: &ForecastError) -> CommandError {
+pub(crate) fn forecast(error: ForecastError) -> CommandError {
     CommandError::wrong_input(match error {
-        ForecastError::Job(error) => with_job(error),
+        ForecastError::Job(error) => with_job(&error),
         ForecastError::RecordingOfQuestions => format!("{error}: leave out --recording"),
         error => error.to_string(),
     })
 }
 
 /// Why there are no thresholds, and what to do about it.
-pub(crate) fn calibrate(error: &CalibrateError) -> CommandError {
+pub(crate) fn calibrate(error: CalibrateError) -> CommandError {
     CommandError::wrong_input(match error {
         // The messages begin with the names of the flags.
         CalibrateError::Precision(_)
@@ -99,8 +99,8 @@ pub(crate) fn calibrate(error: &CalibrateError) -> CommandError {
         CalibrateError::NoRecording { job, path, calls, cost } => format!(
             "{}: there is no recording; `goodarm run {} --policy fixed -k {calls} --output {}` makes one, for {cost} at most",
             path.display(),
-            shell_word(job),
-            shell_word(path)
+            shell_word(&job),
+            shell_word(&path)
         ),
         error => error.to_string(),
     })

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use goodarm_data::candidates::Format;
+use goodarm_record::claims::Consensus;
 
 use crate::terminal::completions::CompletionsArguments;
 
@@ -21,6 +23,10 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(number) if number > 0 => Ok(number),
         _ => Err("a whole number of at least 1 is needed".into()),
     }
+}
+
+fn rule() -> impl TypedValueParser<Value = Consensus> {
+    PossibleValuesParser::new(["one", "majority", "all"]).try_map(|name| name.parse::<Consensus>())
 }
 
 fn probability(text: &str) -> Result<f64, String> {
@@ -240,8 +246,8 @@ pub(crate) struct LabelArguments {
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) labels: Option<usize>,
     /// What makes an answer right: one label, a majority, or all of them.
-    #[arg(long, value_enum, value_name = "RULE")]
-    pub(crate) rule: Option<RuleName>,
+    #[arg(long, value_name = "RULE", value_parser = rule())]
+    pub(crate) rule: Option<Consensus>,
     /// The probability with which the claim may ever be false; 0.05 if not given.
     #[arg(long, value_name = "D", value_parser = probability)]
     pub(crate) delta: Option<f64>,
@@ -269,17 +275,6 @@ pub(crate) struct LabelArguments {
     /// The field that must be equal for an answer to be right.
     #[arg(long, value_name = "FIELD", requires = "field")]
     pub(crate) equals: Option<String>,
-}
-
-/// What makes an answer right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RuleName {
-    /// Its one label is right.
-    One,
-    /// More than half of its labels are right.
-    Majority,
-    /// All of its labels are right.
-    All,
 }
 
 #[derive(Debug, Args)]

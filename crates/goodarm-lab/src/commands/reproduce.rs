@@ -13,23 +13,22 @@ use crate::commands::simulate::{cancelled_by_ctrl_c, run_experiment, set_threads
 use crate::terminal::{self, CommandError};
 
 pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), CommandError> {
-    let order = ReproduceOrder::new(&arguments.figures).map_err(CommandError::wrong_input)?;
+    let order = ReproduceOrder::new(&arguments.figures)?;
     set_threads(arguments.work.threads)?;
     fs::create_dir_all(&arguments.out)
         .map_err(|error| CommandError::file(&arguments.out, &error))?;
     let data = arguments.work.data.as_deref().map(experiment_file::read_data).transpose();
-    let data = data.map_err(CommandError::wrong_input)?;
+    let data = data?;
     let order = ReproduceOrder {
         quick: arguments.quick,
         out: Some(&arguments.out),
-        ..order.with_data(data.as_deref()).map_err(CommandError::wrong_input)?
+        ..order.with_data(data.as_deref())?
     };
     let cancelled = cancelled_by_ctrl_c()?;
     let begin = Instant::now();
     let mut run = |experiment| run_experiment(experiment, &cancelled, arguments.work.quiet);
-    let made =
-        Reproduction::new(&order, &cancelled, &mut run).map_err(CommandError::wrong_input)?;
-    let path = made.write_page(&arguments.out).map_err(CommandError::wrong_input)?;
+    let made = Reproduction::new(&order, &cancelled, &mut run)?;
+    let path = made.write_page(&arguments.out)?;
     if cancelled.load(Ordering::Relaxed) {
         let message = format!("interrupted; the figures that were done are in {}", path.display());
         return Err(CommandError::interrupted(message));

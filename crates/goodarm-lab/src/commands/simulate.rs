@@ -13,13 +13,12 @@ use crate::terminal::{self, CommandError, Exit, ProgressDisplay};
 
 pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CommandError> {
     set_threads(arguments.work.threads)?;
-    let experiment = experiment_file::read(&arguments.experiment, arguments.work.data.as_deref())
-        .map_err(CommandError::wrong_input)?;
+    let experiment = experiment_file::read(&arguments.experiment, arguments.work.data.as_deref())?;
     fs::create_dir_all(&arguments.out)
         .map_err(|error| CommandError::file(&arguments.out, &error))?;
     let cancelled = cancelled_by_ctrl_c()?;
     let run = run_experiment(experiment, &cancelled, arguments.work.quiet);
-    run.write(&arguments.out).map_err(CommandError::wrong_input)?;
+    run.write(&arguments.out)?;
     if !arguments.work.quiet {
         let text = run.text() + &format!("wrote {}\n", arguments.out.display());
         terminal::print(&text);

@@ -32,17 +32,12 @@ pub(crate) enum TraceError {
 }
 
 impl TraceError {
-    const fn exit(&self) -> Exit {
-        match self {
+    pub(crate) fn into_command_error(self) -> CommandError {
+        let exit = match self {
             Self::Read { .. } | Self::File { .. } | Self::Write(_) => Exit::WrongInput,
             Self::Ask(_) | Self::Settle(_) => Exit::Bug,
-        }
-    }
-}
-
-impl From<TraceError> for CommandError {
-    fn from(error: TraceError) -> Self {
-        Self::with_exit(error.exit(), error)
+        };
+        CommandError::with_exit(exit, self)
     }
 }
 

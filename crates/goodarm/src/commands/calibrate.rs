@@ -16,7 +16,7 @@ use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
     let path = &arguments.job;
-    let job = Job::read(path, &Overrides::default()).map_err(|error| advice::job(&error))?;
+    let job = Job::read(path, &Overrides::default()).map_err(advice::job)?;
     tell_notes(job.candidates.notes(), arguments.json);
     let beside = |name: &str| path.parent().unwrap_or(Path::new("")).join(name);
     let [pilot, file] = [beside(PILOT), beside(RECORDING)];
@@ -36,12 +36,11 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
         delta: arguments.delta,
         planned_labels: arguments.planned_labels,
     };
-    let finding = calibrate::calibrate(&request).map_err(|error| advice::calibrate(&error))?;
+    let finding = calibrate::calibrate(&request).map_err(advice::calibrate)?;
     // Problems of the new job are found before anything is written.
-    let text =
-        calibrate::new_job_text(&job, &finding).map_err(|error| advice::calibrate(&error))?;
+    let text = calibrate::new_job_text(&job, &finding).map_err(advice::calibrate)?;
     let folder = arguments.output.clone().unwrap_or_else(|| beside(FOLDER));
-    calibrate::write(&finding, &folder).map_err(|error| advice::calibrate(&error))?;
+    calibrate::write(&finding, &folder).map_err(advice::calibrate)?;
     if arguments.json {
         terminal::print(&(calibrate::json(&finding) + "\n"));
     } else {
@@ -89,8 +88,7 @@ fn put(path: &Path, job: &Job, text: &str) -> Result<(), CommandError> {
         return Err(CommandError::wrong_input(format!("{}: {message}", path.display())));
     }
     let mode = fs::metadata(&target).map_err(told)?.permissions();
-    outputs::replace(&target, |file| file.write_all(text.as_bytes()))
-        .map_err(CommandError::wrong_input)?;
+    outputs::replace(&target, |file| file.write_all(text.as_bytes()))?;
     fs::set_permissions(&target, mode).map_err(told)
 }
 

@@ -235,7 +235,7 @@ fn resumed(job: &Job, mut text: String) -> Result<(), CommandError> {
 /// The state of the run.
 fn standing(job: &Job) -> Result<String, CommandError> {
     let folder = Folder::new(&job.settings.output);
-    let report = Report::read(folder.path(), None).map_err(CommandError::wrong_input)?;
+    let report = Report::read(folder.path(), None)?;
     let (overview, unit) = (report.overview(), job.unit());
     let gone = overview.money.spent.saturating_add(overview.money.reserved);
     let left = job.settings.budget.saturating_sub(gone);
@@ -281,7 +281,7 @@ fn forecast(job: &Job) -> Result<String, CommandError> {
     let share_note = forecast.share_note(job);
     let Forecast { mut spec, scale } = forecast;
     spec.calls_max = Some(SIMULATED_CALLS_MAX);
-    let plan = plan(&spec).map_err(CommandError::wrong_input)?;
+    let plan = plan(&spec)?;
     let Some(purchase) = plan.purchase else { return Ok(String::new()) };
     let implied = plan.implied.as_ref().map_or_else(String::new, |omission| {
         format!(

@@ -1,6 +1,5 @@
 //! `goodarm example`: a whole run, offline, on recorded calls of a real model.
 
-use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -32,7 +31,7 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), CommandError> {
     let job = folder.join("job.toml");
     let (run, ending) = certify(&job, JOB, "run")?;
     let folder = Folder::new(&run.job().settings.output);
-    let finished = finish_run(&run.state(&folder), &ending).map_err(CommandError::wrong_input)?;
+    let finished = finish_run(&run.state(&folder), &ending)?;
     let FinishedRun { overview: summary, page } = finished;
     // It holds the lock of the folder, and labels are about to be published there.
     drop(run);
@@ -41,7 +40,7 @@ pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), CommandError> {
     text += &advice::about_page(&page, run.path());
     let _ = writeln!(text, "\n{FAILURES}");
     text += &comparison(&job, &summary)?;
-    text += &labelled(&run).map_err(CommandError::wrong_input)?;
+    text += &labelled(&run)?;
     let _ = write!(
         text,
         "\nLook at {0}/report.html and {0}/certified.jsonl, or try it yourself:\n  \
@@ -72,14 +71,14 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, CommandError> {
         let source = JOB.replace("policy = \"rcb\"", &keys);
         let output = format!("compare/{policy}-{guarantee}");
         let (run, ending) = certify(job, &source, &output)?;
-        row(name, &run.write_outputs(&ending).map_err(CommandError::wrong_input)?);
+        row(name, &run.write_outputs(&ending)?);
     }
     Ok(text)
 }
 
 /// What share of the certified answers is right, by the right ones that the file has: labels as people would give
 /// them, in the order of the claim, until it reaches its aim. The other labels are left to the user.
-fn labelled(run: &Folder) -> Result<String, Box<dyn Error>> {
+fn labelled(run: &Folder) -> Result<String, CommandError> {
     let mut queue =
         ClaimQueue::open(run, &ClaimTerms { wanted: Some(HOPED_FOR), ..ClaimTerms::default() })?;
     while queue.claim().share < HOPED_FOR {
@@ -103,14 +102,14 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Run, Ending), Com
     }
     let overrides = Overrides { output: Some(output), ..Overrides::default() };
     let job = Job::parse(path, source.to_owned(), &overrides);
-    let job = job.map_err(|error| advice::job(&error))?;
+    let job = job.map_err(advice::job)?;
     let mut run = Run::begin(Arc::new(job)).map_err(|error| advice::run(&error))?;
     let driven = run.drive(&Control::default(), &mut ());
     Ok((run, driven.map_err(|error| advice::run(&error))?))
 }
 
 const HOPED_FOR: f64 = 0.9;
-/// The files of the example.
+/// Why the recording has failures.
 const FAILURES: &str = "The failed calls are real: the small model was cut off after its 12 tokens, or gave no \
     answer in them.\nNo call is left out because of how it ended, so they count against the answer.";
 const JOB: &str = include_str!("../../../../examples/capitals/job.toml");

@@ -9,21 +9,18 @@ use crate::fields::Fields;
 use crate::terminal;
 
 pub(crate) fn run(arguments: &ExportArguments) -> Result<(), CommandError> {
-    let report = Report::read(&arguments.folder, None).map_err(CommandError::wrong_input)?;
+    let report = Report::read(&arguments.folder, None)?;
     let format = match arguments.to {
         ExportTarget::Csv => ExportFormat::Csv,
         ExportTarget::Parquet => ExportFormat::Parquet,
         ExportTarget::Hf => ExportFormat::HuggingFace,
         ExportTarget::Inspect => ExportFormat::Inspect,
     };
-    let fields = if format == ExportFormat::Inspect {
-        Some(fields(&report, arguments).map_err(CommandError::wrong_input)?)
-    } else {
-        None
-    };
+    let fields =
+        if format == ExportFormat::Inspect { Some(fields(&report, arguments)?) } else { None };
     let request =
         ExportRequest { format, all: arguments.all, out: arguments.out.as_deref(), fields };
-    let exported = report.export(&request).map_err(CommandError::wrong_input)?;
+    let exported = report.export(&request)?;
     let answers = if exported.count == 1 { "answer" } else { "answers" };
     terminal::print_line(&format!(
         "wrote {} with {} {answers}",

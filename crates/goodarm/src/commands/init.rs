@@ -70,7 +70,7 @@ fn read(arguments: &InitArguments) -> Result<(String, Candidates), CommandError>
         read.map(|candidates| (field.to_owned(), candidates))
     };
     if let Some(field) = &arguments.id_field {
-        return read(field).map_err(CommandError::wrong_input);
+        return Ok(read(field)?);
     }
     let (mut without_ids, mut first_error) = (None, None);
     for field in ID_FIELDS {

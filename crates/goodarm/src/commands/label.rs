@@ -9,7 +9,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use goodarm_record::card_queue::{CardQueue, QueueProgress, cards_file, gold, labels_file};
-use goodarm_record::claims::Consensus;
 use goodarm_record::folder::Folder;
 use goodarm_record::labels::{ClaimQueue, ClaimTerms, LabelError};
 use goodarm_record::people::{self, PeopleQueue};
@@ -18,7 +17,7 @@ use goodarm_report::publish_claim;
 use goodarm_report::site::{Port, SiteError};
 use goodarm_report::words::counted;
 
-use crate::cli::{LabelArguments, RuleName};
+use crate::cli::LabelArguments;
 use crate::commands::{CommandError, run_folder};
 use crate::shell::label_command;
 use crate::terminal;
@@ -72,8 +71,7 @@ impl Subject {
         if arguments.people {
             return Ok(Self::People);
         }
-        let is_asked =
-            !is_about_claim && people::are_asked(folder).map_err(CommandError::wrong_input)?;
+        let is_asked = !is_about_claim && people::are_asked(folder)?;
         Ok(if is_asked { Self::People } else { Self::Claim })
     }
 
@@ -82,24 +80,17 @@ impl Subject {
         arguments: &LabelArguments,
         folder: &Folder,
     ) -> Result<Box<dyn CardQueue + Send>, CommandError> {
-        match self {
-            Self::People => {
-                Ok(Box::new(PeopleQueue::open(folder).map_err(CommandError::wrong_input)?))
-            }
-            Self::Claim => Ok(Box::new(claim(arguments, folder).map_err(claim_failure)?)),
-        }
+        Ok(match self {
+            Self::People => Box::new(PeopleQueue::open(folder)?),
+            Self::Claim => Box::new(claim(arguments, folder).map_err(claim_failure)?),
+        })
     }
 }
 
 fn terms(arguments: &LabelArguments) -> ClaimTerms {
-    let rule = |rule| match rule {
-        RuleName::One => Consensus::One,
-        RuleName::Majority => Consensus::Majority,
-        RuleName::All => Consensus::All,
-    };
     ClaimTerms {
         delta: arguments.delta,
-        rule: arguments.rule.map(rule),
+        rule: arguments.rule,
         labels_per_card: arguments.labels,
         wanted: arguments.at_least,
     }
@@ -133,7 +124,7 @@ fn in_place(
 ) -> Result<(), CommandError> {
     let queue = &mut *queue;
     if let Some(file) = &arguments.export {
-        let count = cards_file::write(queue, by, file).map_err(CommandError::wrong_input)?;
+        let count = cards_file::write(queue, by, file)?;
         let cards = counted(count, "card");
         terminal::print(&format!("wrote {} with {cards} for {by}\n", file.display()));
         return Ok(());
@@ -141,23 +132,22 @@ fn in_place(
     if let Some(file) = &arguments.import {
         import(queue, by, file)?;
     } else if let (Some(field), Some(equals)) = (&arguments.field, &arguments.equals) {
-        let (right, all) = gold::label(queue, by, [field, equals], usize::MAX)
-            .map_err(CommandError::wrong_input)?;
+        let (right, all) = gold::label(queue, by, [field, equals], usize::MAX)?;
         let cards = counted(all, "card");
         terminal::print(&format!(
             "{cards} labelled by {by}: {right} right, {} wrong\n",
             all - right
         ));
     } else {
-        return talk::talk(queue, by, &listen(true)?).map_err(CommandError::wrong_input);
+        return Ok(talk::talk(queue, by, &listen(true)?)?);
     }
-    terminal::print(&told(&queue.progress().map_err(CommandError::wrong_input)?));
+    terminal::print(&told(&queue.progress()?));
     Ok(())
 }
 
 /// Takes the labels of a file, and prints the result for its rows.
 fn import(queue: &mut dyn CardQueue, by: &str, file: &Path) -> Result<(), CommandError> {
-    let imported = labels_file::take(queue, by, file).map_err(CommandError::wrong_input)?;
+    let imported = labels_file::take(queue, by, file)?;
     let mut text = format!("{} taken", counted(imported.taken, "label"));
     let others = [
         (imported.known, "known before"),
@@ -197,7 +187,7 @@ fn on_page(
     let mut queue = queue.ok_or_else(|| {
         CommandError::wrong_input("the page broke; all labels that it has confirmed are kept")
     })?;
-    terminal::print(&told(&queue.progress().map_err(CommandError::wrong_input)?));
+    terminal::print(&told(&queue.progress()?));
     Ok(())
 }
 
@@ -255,7 +245,7 @@ fn status(
         }
     };
     let standing = match queue {
-        Some(mut queue) => queue.progress().map_err(CommandError::wrong_input)?,
+        Some(mut queue) => queue.progress()?,
         None => QueueProgress {
             statement: "there are no labels yet".into(),
             ..QueueProgress::default()
@@ -276,7 +266,7 @@ fn told(standing: &QueueProgress) -> String {
 /// Writes the summary and the report again, and prints the path of the report.
 fn publish(folder: &Folder) -> Result<(), CommandError> {
     let report = folder.report();
-    match publish_claim(folder).map_err(CommandError::wrong_input)? {
+    match publish_claim(folder)? {
         Some(_) if report.exists() => terminal::print(&format!("report: {}\n", report.display())),
         Some(_) => {}
         None => terminal::print("the run has not ended: when it has, its summary has the claim\n"),

@@ -13,30 +13,26 @@ use crate::terminal;
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), CommandError> {
     let path = &arguments.plan;
     // A wrong name is refused before the work.
-    arguments
-        .plot
-        .as_deref()
-        .map_or(Ok(()), plot_file::check_name)
-        .map_err(CommandError::wrong_input)?;
+    arguments.plot.as_deref().map_or(Ok(()), plot_file::check_name)?;
     let wishes = PlanOverrides {
         budget: arguments.budget,
         delta: arguments.delta,
         threshold: arguments.threshold,
         recording: arguments.recording.clone(),
     };
-    let description = PlanInput::read(path, &wishes).map_err(|error| advice::forecast(&error))?;
+    let description = PlanInput::read(path, &wishes).map_err(advice::forecast)?;
     tell_notes(&description.candidate_notes, arguments.json);
     if let Some(note) = &description.share_note {
         terminal::say(&format!("note: {note}"));
     }
-    let spec = description.with_overrides(&wishes).map_err(|error| advice::forecast(&error))?;
+    let spec = description.with_overrides(&wishes).map_err(advice::forecast)?;
     let plan = plan(&spec)
         .map_err(|error| CommandError::wrong_input(format!("{}: {error}", path.display())))?;
     if let Some(file) = &arguments.plot {
-        plot_file::write(&plan_report::figure(&plan), file).map_err(CommandError::wrong_input)?;
+        plot_file::write(&plan_report::figure(&plan), file)?;
     }
     let text = if arguments.json {
-        serde_json::to_string_pretty(&plan).map_err(CommandError::wrong_input)? + "\n"
+        serde_json::to_string_pretty(&plan)? + "\n"
     } else {
         plan_report::text(&plan)
     };

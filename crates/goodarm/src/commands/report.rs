@@ -22,12 +22,12 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), CommandError> {
     } else {
         Report::read(folder, candidates)
     };
-    let report = report.map_err(CommandError::wrong_input)?;
+    let report = report?;
     if let Some(folder) = &arguments.plots {
         fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, &error))?;
         for (name, figure) in report.figures() {
             let path = folder.join(format!("{name}.svg"));
-            plot_file::write(&figure, &path).map_err(CommandError::wrong_input)?;
+            plot_file::write(&figure, &path)?;
         }
     }
     if arguments.json {
@@ -39,8 +39,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), CommandError> {
         terminal::say("--candidates names the file with the answers' texts");
     }
     if is_page_wanted {
-        let page =
-            report.write_page(arguments.out.as_deref()).map_err(CommandError::wrong_input)?;
+        let page = report.write_page(arguments.out.as_deref())?;
         if !arguments.json && !arguments.text {
             for note in report.notes() {
                 terminal::print(&format!("note: {}\n", printable_note(note)));

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), CommandError> {
         policy: arguments.policy.clone(),
         calls_per_pair: arguments.calls_per_pair,
     };
-    let job = Job::read(&arguments.job, &overrides).map_err(|error| advice::job(&error))?;
+    let job = Job::read(&arguments.job, &overrides).map_err(advice::job)?;
     if arguments.dry_run {
         return dry_run::show(&job, arguments.resume);
     }

@@ -17,13 +17,11 @@ use crate::commands::run::listen_for_ctrl_c;
 use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &TryArguments) -> Result<(), CommandError> {
-    let job = Arc::new(
-        Job::read(&arguments.job, &Overrides::default()).map_err(|error| advice::job(&error))?,
-    );
+    let job = Arc::new(Job::read(&arguments.job, &Overrides::default()).map_err(advice::job)?);
     let arms = chosen(&job, arguments)?;
     let control = Arc::default();
     listen_for_ctrl_c(&control, true)?;
-    let trials = try_out(&job, &arms, &control).map_err(CommandError::wrong_input)?;
+    let trials = try_out(&job, &arms, &control)?;
     let suspicions = suspicions(&job, &trials);
     if arguments.json {
         let texts: Vec<String> = suspicions.iter().map(ToString::to_string).collect();
