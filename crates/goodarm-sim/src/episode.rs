@@ -1,4 +1,4 @@
-//! One session driven to its end in one world.
+//! Drives one session to its end in one world.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,33 +7,32 @@ use goodarm_core::{ArmId, Ask, AttributeId, Call, Cost, Outcome, Session, StopRe
 
 use crate::world::{SimulatedReply, Verifiers};
 
-/// What became of a session.
+/// The result of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
-    /// In the order in which they were certified.
+    /// Certified arms, in the order of their certificates.
     pub certified: Vec<ArmId>,
-    /// The bill.
+    /// The settled bills.
     pub spent: Cost,
-    /// Calls made, retries among them.
+    /// Calls made, including retries.
     pub pull_count: u64,
-    /// Why it ended; none if `watch` had seen enough.
+    /// Why it ended; `None` if `watch` ended it.
     pub reason: Option<StopReason>,
 }
 
-/// Calls in flight, in the order in which they will come back.
+/// Calls in flight, in the order in which they will return.
 struct InFlight {
     time: f64,
-    /// Times as bits: those of numbers that are not negative have the order of the numbers.
+    /// Times as bits, which have the same order as the numbers if these are not negative.
     queue: BinaryHeap<Reverse<(u64, Ticket)>>,
     replies: std::collections::BTreeMap<Ticket, (Call, SimulatedReply, Outcome)>,
 }
 
-/// Drives a session to its end with up to `concurrency` calls in flight, and calls `watch` for each
-/// answer.
+/// Drives a session to its end with up to `concurrency` calls in flight, and calls `watch` after each call.
 ///
 /// # Panics
-/// If the policy names a pair that may not be pulled, or a score does not fit its model: in the
-/// laboratory both are bugs.
+/// If the policy chooses a pair that may not be called, or a score does not fit its model: in a simulation
+/// both are bugs.
 pub fn run(
     session: &mut Session,
     verifiers: &(impl Verifiers + ?Sized),
@@ -51,18 +50,18 @@ pub fn run(
 /// How a session is driven.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
-    /// All luck comes from this.
+    /// The seed of all draws.
     pub seed: u64,
     /// Calls in flight at once.
     pub concurrency: usize,
-    /// What the budget is raised to when the session ends for the first time.
+    /// The budget after the first end of the session, if it is raised then.
     pub raised: Option<Cost>,
 }
 
-/// As [`run`], until `watch` says that it has seen enough by returning false.
+/// Like [`run`], until `watch` returns false.
 ///
 /// # Panics
-/// As [`run`].
+/// Like [`run`].
 pub fn run_while(
     session: &mut Session,
     verifiers: &(impl Verifiers + ?Sized),
@@ -77,7 +76,7 @@ pub fn run_while(
     let reason = loop {
         let free = out.queue.len() < concurrency;
         let ask = if free { session.ask() } else { Ok(Ask::Wait) };
-        // By reference, since moving a call right after it was written stalls the processor.
+        // By reference: moving a call right after it was written stalls the processor.
         match ask.as_ref().expect("policies name open, affordable pairs") {
             Ask::Call(call) => {
                 let (arm, attribute) = call.pair().expect("arms of a world answer no questions");
@@ -120,8 +119,8 @@ pub fn run_while(
     }
 }
 
-/// What a call brings for all attributes that it scores: its bill, latency and failures are the lead's,
-/// `others` are the replies of all.
+/// The outcome for all attributes that a call scores: bill, latency and failure are those of the lead;
+/// `others` gives the reply of each attribute.
 fn outcome(
     session: &Session,
     lead: AttributeId,
@@ -150,7 +149,7 @@ impl InFlight {
     }
 }
 
-/// Tells a session what a call brought.
+/// Settles a call of a session with a reply.
 pub fn answer(session: &mut Session, call: &Call, reply: &SimulatedReply) {
     settle(session, call, &reply.outcome, reply);
 }

@@ -1,5 +1,5 @@
-//! Worlds × methods × δ × budgets × concurrency × repetitions, in parallel, with the same result
-//! whatever the number of threads.
+//! Worlds × methods × δ × budgets × concurrency × repetitions, in parallel, with the same result for any
+//! number of threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,22 +19,22 @@ use crate::run::run;
 use crate::trial::{Method, Trial, TrialError, TrialSettings};
 use crate::world_error::WorldError;
 
-/// An experiment as a file states it.
+/// An experiment file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExperimentSpec {
-    /// One line.
+    /// The title, one line.
     pub title: String,
-    /// What was chosen, and why.
+    /// The choices of the experiment and their reasons.
     #[serde(default)]
     pub note: String,
-    /// All luck comes from this.
+    /// The seed of all draws.
     pub seed: u64,
-    /// How often each cell is run.
+    /// The number of trials of each cell.
     pub repetitions: u64,
     /// Error probabilities.
     pub deltas: Vec<f64>,
-    /// What may be spent.
+    /// Budgets.
     pub budgets: Budgets,
     /// Calls in flight at once.
     #[serde(default = "sequential")]
@@ -42,21 +42,21 @@ pub struct ExperimentSpec {
     /// Whether arms are shuffled in every repetition.
     #[serde(default = "yes")]
     pub shuffled: bool,
-    /// Whether a trial ends once every good arm is certified, which no session could know: for what
-    /// it costs to get there.
+    /// Whether a trial ends once every good arm is certified, which a real session could not know: to
+    /// measure the cost of that.
     #[serde(default)]
     pub until_all_good: bool,
-    /// What is claimed about the certified answers, by labels after each trial; for worlds that know which
-    /// are right.
+    /// Claims about the certified answers, made from labels after each trial; for worlds that have the
+    /// right answers.
     pub labels: Option<LabelsSpec>,
-    /// Where it takes place.
+    /// The worlds.
     pub worlds: Vec<WorldSpec>,
-    /// Who takes part.
+    /// The methods.
     pub methods: Vec<MethodSpec>,
 }
 
 impl ExperimentSpec {
-    /// Repetitions of every combination; more than can be counted are as many as can be.
+    /// The number of trials, at most `u64::MAX`.
     fn trial_count(&self) -> u64 {
         let budgets = self.budgets.values();
         let (worlds, methods) = (self.worlds.len(), self.methods.len());
@@ -67,7 +67,7 @@ impl ExperimentSpec {
     }
 }
 
-/// The most trials of an experiment: all of them are kept.
+/// The most trials of an experiment, since all of them are kept in memory.
 pub const TRIALS_MAX: u64 = 10_000_000;
 
 fn sequential() -> Vec<usize> {
@@ -78,7 +78,7 @@ const fn yes() -> bool {
     true
 }
 
-/// What may be spent.
+/// Budgets.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Budgets {
@@ -88,19 +88,19 @@ pub enum Budgets {
     Normalized(Vec<f64>),
 }
 
-/// Why a budget that is an amount as it is written may come to none.
+/// Why a valid budget may be nothing, or infinite, in a world.
 fn budget_hint(written: f64, amount: f64) -> &'static str {
     if !(written > 0.0 && written.is_finite()) {
         ""
     } else if amount > 0.0 {
-        ": normalized budgets are in units of what certifying every good arm costs, which has no limit here; give absolute budgets"
+        ": normalized budgets are in units of the cost of certifying every good arm, which is infinite here; give absolute budgets"
     } else {
-        ": normalized budgets are in units of what certifying every good arm costs, and in this world none is good; give absolute budgets"
+        ": normalized budgets are in units of the cost of certifying every good arm, and this world has no good arm; give absolute budgets"
     }
 }
 
 impl Budgets {
-    /// The numbers as they were written.
+    /// The numbers in the file.
     pub fn values(&self) -> &[f64] {
         match self {
             Self::Absolute(values) | Self::Normalized(values) => values,
@@ -108,31 +108,31 @@ impl Budgets {
     }
 }
 
-/// One method as a file states it.
+/// A method of an experiment file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MethodSpec {
-    /// What figures call it.
+    /// Its name in figures.
     pub name: String,
     /// One of the policies.
     pub policy: String,
-    /// What δ bounds, and with which evidence; what suits the policy if not given.
+    /// The guarantee; the policy's default if not given.
     pub guarantee: Option<GuaranteeName>,
     /// The 8 of the paper's allocation intervals.
     pub allocation_constant: Option<f64>,
     /// Explore only unresolved attributes.
     #[serde(default)]
     pub unresolved_only: bool,
-    /// When a question gets another answer, in worlds of questions.
+    /// When a question gets another answer; for worlds of questions.
     #[serde(default)]
     pub answers: AnswersKey,
-    /// Give money back when no arm has a chance.
+    /// Whether a session ends when no arm has a chance.
     #[serde(default)]
     pub stop_when_hopeless: bool,
-    /// The share of unsettled money that may be out at once.
+    /// The share of unsettled money that may be reserved at once.
     #[serde(default = "in_flight_share")]
     pub in_flight_share: f64,
-    /// The share of the budget that there is at first; the rest comes when the session has ended.
+    /// The share of the budget at first; the rest is added when the session has ended.
     pub budget_raised_at: Option<f64>,
 }
 
@@ -143,9 +143,9 @@ pub enum AnswersKey {
     /// When that is the cheapest way to one more certificate.
     #[default]
     Joint,
-    /// When the chance of the last one is below this.
+    /// When the last answer's chance is below this.
     OneByOne(f64),
-    /// So many for each before anything is checked.
+    /// This many for each question before any check.
     Fixed(usize),
 }
 
@@ -187,7 +187,7 @@ impl From<&MethodSpec> for Method {
     }
 }
 
-/// One combination, of which every repetition is a trial.
+/// One combination; each of its repetitions is a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// Index into the worlds.
@@ -196,7 +196,7 @@ pub struct Cell {
     pub method: usize,
     /// δ.
     pub delta: f64,
-    /// The budget as it was written, normalized or absolute.
+    /// The budget in the file, normalized or absolute.
     pub budget: f64,
     /// Calls in flight at once.
     pub concurrency: usize,
@@ -205,12 +205,12 @@ pub struct Cell {
 /// An experiment ready to run.
 #[derive(Debug)]
 pub struct Experiment {
-    /// What was asked for.
+    /// The experiment file.
     pub spec: ExperimentSpec,
     /// Every combination, in the order worlds, δ, concurrency, budgets, methods.
     pub cells: Vec<Cell>,
     methods: Vec<Method>,
-    /// The instance of each world that does not vary.
+    /// The instance of each world that is the same in all repetitions.
     fixed: Vec<Option<Arc<Instance>>>,
 }
 
@@ -218,10 +218,10 @@ pub struct Experiment {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
-    /// A list of the file is empty, or a count is 0.
+    /// A list in the file is empty, or a count is 0.
     #[error("{0}: at least one is needed")]
     Empty(&'static str),
-    /// More trials than a computer could hold.
+    /// More trials than memory can hold.
     #[error(
         "{0} trials are more than {TRIALS_MAX}: fewer repetitions, or several experiments, are needed"
     )]
@@ -229,14 +229,13 @@ pub enum ExperimentError {
     /// An error probability is out of range.
     #[error("deltas: {0} is not strictly between 0 and 1")]
     Delta(f64),
-    /// Labels that cannot be.
+    /// Invalid labels.
     #[error("{0}: at least one is needed, shares and deltas between 0 and 1")]
     Labels(&'static str),
     /// The name of a world that cannot be made, and the reason.
     #[error("world {0:?}: {1}")]
     World(String, WorldError),
-    /// A world, a method, a budget as it is in the file, and the same in units of the prices: nothing, or
-    /// infinity.
+    /// A world, a method, a budget in the file, and the same in units of the prices: nothing, or infinity.
     #[error("world {0:?}, method {1:?}: the budget {2} comes to {3}{hint}", hint = budget_hint(*.2, *.3))]
     Budget(String, String, f64, f64),
     /// A world, a method that does not work in it, and the reason.
@@ -282,7 +281,7 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// How many trials there are.
+    /// The number of trials.
     pub fn trial_count(&self) -> usize {
         self.cells.len() * usize::try_from(self.spec.repetitions).unwrap_or(usize::MAX)
     }
@@ -296,7 +295,7 @@ impl Experiment {
         Arc::new(instance.expect("a family that could be drawn once can be drawn again"))
     }
 
-    /// What may be spent in a cell, in the unit of the prices.
+    /// The budget of a cell, in the unit of the prices.
     pub fn budget(&self, cell: &Cell, instance: &Instance) -> f64 {
         match self.spec.budgets {
             Budgets::Absolute(_) => cell.budget,
@@ -306,8 +305,8 @@ impl Experiment {
         }
     }
 
-    /// Runs all trials, in the order of the cells and their repetitions. Those that `cancelled`
-    /// came before are missing; `progress` is told how many are done.
+    /// Runs all trials, in the order of the cells and their repetitions. Trials that had not begun when
+    /// `cancelled` became true are missing; `progress` gets the number of finished trials.
     pub fn run(
         &self,
         cancelled: &AtomicBool,
@@ -353,12 +352,12 @@ impl Experiment {
         }
     }
 
-    /// Neither method, budget nor δ: all of them have the same luck.
+    /// Does not depend on method, budget or δ, so that all of them get the same draws.
     fn seed(&self, world: usize, repetition: u64) -> u64 {
         Random::at(self.spec.seed, &[world as u64, repetition]).bits()
     }
 
-    /// Tries every cell with next to no money, so that nothing can go wrong later.
+    /// Tries every cell with almost no money, so that errors show before the experiment starts.
     fn check_cells(&self) -> Result<(), ExperimentError> {
         for cell in &self.cells {
             let instance = self.instance(cell.world, 0);

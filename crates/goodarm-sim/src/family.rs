@@ -1,7 +1,7 @@
-//! Families of instances, as an experiment file names them.
+//! Families of instances in experiment files.
 //!
-//! The paper does not print its matrices of means; those here are ours, chosen so that what the paper
-//! says of its instances holds of them. `docs/reproduction.md` gives the reasons.
+//! The paper does not print its matrices of means. Those here are ours, chosen to have the properties that
+//! the paper describes. `docs/reproduction.md` gives the reasons.
 
 mod truth;
 
@@ -24,19 +24,19 @@ pub use truth::{BiasedSpec, CalibratedSpec};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorldSpec {
-    /// What figures call it.
+    /// Its name in figures.
     pub name: String,
-    /// Where its means come from.
+    /// The source of its means.
     pub means: Means,
-    /// What scores are like; normal with σ = 1 if not given.
+    /// The declared scores; normal with σ = 1 if not given.
     #[serde(default = "scores_of_the_paper")]
     pub scores: Scores,
-    /// How much bounded scores scatter: the standard deviation at a mean of a half.
+    /// The standard deviation of bounded scores at a mean of a half.
     pub deviation: Option<f64>,
-    /// How bills scatter; fixed if not given.
+    /// The distribution of bills; fixed if not given.
     #[serde(default)]
     pub bills: BillSpec,
-    /// How much longer a call takes whose score is below its threshold.
+    /// The factor by which a call with a score below its threshold takes longer.
     #[serde(default = "one")]
     pub slowdown: f64,
     /// Whether one call scores all attributes, for the price of the first.
@@ -52,7 +52,7 @@ const fn one() -> f64 {
     1.0
 }
 
-/// Where means come from.
+/// The source of means.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Means {
@@ -64,7 +64,7 @@ pub enum Means {
         thresholds: Vec<f64>,
         /// `gaps[arm][attribute]`.
         gaps: Vec<Vec<f64>>,
-        /// A kind for each arm, by name; good and bad if not given.
+        /// The name of each arm's kind; good and bad if not given.
         #[serde(default)]
         kinds: Vec<String>,
     },
@@ -84,98 +84,97 @@ pub enum Means {
         prices: [f64; 4],
         /// Which attribute bad arms fail, counted from 0.
         fails: usize,
-        /// By how much.
+        /// The gap.
         gap: f64,
     },
-    /// Many answers and three verifiers like GSM8K's: a format check, one solution, a majority of
-    /// five; means drawn anew from `seed`.
+    /// Many answers and three verifiers like GSM8K's: a format check, one solution, a majority of five;
+    /// means are drawn from `seed`.
     Gsm8kLike {
-        /// How many arms.
+        /// The number of arms.
         arms: usize,
         /// The share whose solutions mostly agree.
         good: f64,
         /// Price of each of the three attributes.
         prices: [f64; 3],
-        /// Which draw.
+        /// The seed of the means.
         seed: u64,
     },
     /// Another instance in every repetition: thresholds, prices and gaps drawn at random.
     Random {
-        /// How many arms.
+        /// The number of arms.
         arms: usize,
-        /// The share of good arms lies between these.
+        /// The range of the share of good arms.
         good: [f64; 2],
-        /// Prices lie between 1 and this, evenly on a log scale.
+        /// Prices are between 1 and this, uniform on a log scale.
         price_max: f64,
     },
     /// Another instance in every repetition: three to five attributes with thresholds of a half, and two
-    /// kinds of arms, whose means are drawn from a Beta law each.
+    /// kinds of arms, each with its own Beta law of means.
     Bimodal {
-        /// How many arms.
+        /// The number of arms.
         arms: usize,
         /// The probability that an arm is of the better kind.
         good: f64,
         /// Parameters of the law of the better kind's means.
         good_means: [f64; 2],
-        /// Of the other kind's.
+        /// Parameters of the law of the other kind's means.
         bad_means: [f64; 2],
-        /// Prices lie between 1 and this, evenly on a log scale.
+        /// Prices are between 1 and this, uniform on a log scale.
         price_max: f64,
     },
-    /// Arms at the threshold on one attribute and well above it on the others: any certificate is an
-    /// error, and the hardest one to avoid.
+    /// Arms at the threshold on one attribute and well above it on the others: every certificate is wrong,
+    /// and the hardest one to avoid.
     BoundaryNull {
-        /// How many arms.
+        /// The number of arms.
         arms: usize,
-        /// How many of them are good instead, with a gap of 0.4 everywhere.
+        /// The number of arms that are good instead, with a gap of 0.4 everywhere.
         good: usize,
-        /// How many attributes.
+        /// The number of attributes.
         attributes: usize,
     },
     /// Recorded answers.
     Pools {
-        /// How many questions of the file.
+        /// The number of questions from the file.
         questions: usize,
-        /// What calls cost.
+        /// The bills of calls.
         bills: PoolBills,
-        /// How the pools are drawn from.
+        /// How answers are drawn from the pools.
         draws: Draws,
-        /// Whether the majority of five is not called: at thresholds of a half it is implied by single
-        /// solutions.
+        /// Whether to leave out the majority of five: at thresholds of a half, single solutions imply it.
         #[serde(default)]
         majority_implied: bool,
     },
-    /// Another instance in every repetition: a rubric, whose criteria have thresholds of a half. Good answers
-    /// meet all of them; a bad one fails each with probability a half, and at least one.
+    /// Another instance in every repetition: a rubric whose criteria have thresholds of a half. Good
+    /// answers meet all of them; a bad one fails each with probability a half, and at least one.
     Rubric {
-        /// How many arms.
+        /// The number of arms.
         arms: usize,
-        /// The share of good ones.
+        /// The share of good arms.
         good: f64,
-        /// How many criteria.
+        /// The number of criteria.
         criteria: usize,
-        /// What a call costs.
+        /// The price of a call.
         price: f64,
-        /// Whether all criteria that an answer meets have one mean, and all that it fails another.
+        /// Whether all criteria that an answer meets have the same mean, and all that it fails another one.
         #[serde(default)]
         alike: bool,
     },
-    /// Another instance in every repetition, in which answers that are approved of need not be right.
+    /// Another instance in every repetition, in which approved answers may be wrong.
     Biased(BiasedSpec),
     /// One verifier that approves of all answers.
     Approved {
-        /// How many answers.
+        /// The number of answers.
         answers: usize,
-        /// How many of them are right.
+        /// The number of right answers.
         right: usize,
     },
-    /// Other questions in every repetition, whose answers are made on demand.
+    /// Other questions in every repetition, with answers made on demand.
     Questions(InventedSpec),
-    /// Recorded questions, whose answers are drawn from those that were recorded.
+    /// Recorded questions, with answers drawn from the recorded ones.
     QuestionPools(RecordedSpec),
 }
 
-/// How bills scatter.
+/// The distribution of bills.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum BillSpec {
@@ -188,16 +187,16 @@ pub enum BillSpec {
         variation: f64,
         /// Ceiling over mean.
         ceiling: f64,
-        /// The share of the variance of log bills that is an answer's own, whatever the verifier.
+        /// The part of the variance of log bills that depends on the answer alone.
         #[serde(default)]
         between: f64,
-        /// The share that is a pair's own.
+        /// The part that depends on the pair.
         #[serde(default)]
         between_pairs: f64,
     },
 }
 
-/// What makes an instance apart from how scores and bills scatter.
+/// An instance before the distributions of scores and bills are added.
 struct Skeleton {
     prices: Vec<f64>,
     thresholds: Vec<f64>,
@@ -208,7 +207,7 @@ struct Skeleton {
 }
 
 impl WorldSpec {
-    /// Whether every repetition has an instance of its own.
+    /// Whether every repetition has its own instance.
     pub const fn varies(&self) -> bool {
         matches!(
             self.means,
@@ -220,7 +219,7 @@ impl WorldSpec {
         )
     }
 
-    /// The instance; `seed` matters only if it varies, `data` only for pools.
+    /// The instance; `seed` matters only if the world varies, `data` only for pools.
     pub fn instance(&self, seed: u64, data: Option<&str>) -> Result<Instance, WorldError> {
         let skeleton = match &self.means {
             Means::Pools { questions, bills, draws, majority_implied } => {
@@ -243,10 +242,10 @@ impl WorldSpec {
         }
         let law = noise::law(self.scores, self.deviation)?;
         self.bills.check()?;
-        Ok(self.flesh_out(skeleton, law))
+        Ok(self.with_laws(skeleton, law))
     }
 
-    fn flesh_out(&self, skeleton: Skeleton, law: ScoreLaw) -> Instance {
+    fn with_laws(&self, skeleton: Skeleton, law: ScoreLaw) -> Instance {
         let Skeleton { prices, thresholds, mut means, types, type_names, right } = skeleton;
         if self.scores != scores_of_the_paper() {
             for mean in means.iter_mut().flatten() {
@@ -395,7 +394,7 @@ impl Means {
 }
 
 impl Means {
-    /// Before anything is drawn: a number too many in a file must not take all memory.
+    /// Checks the size before anything is drawn: a typing error in a file must not take all memory.
     fn check_size(&self) -> Result<(), WorldError> {
         let (arms, attributes) = match self {
             Self::Gsm8kLike { arms, .. } => (*arms, 3),
@@ -516,7 +515,7 @@ fn one_failure(prices: &[f64; 4], fails: usize, gap: f64) -> Result<Skeleton, Wo
     Ok(matrix(prices, &[0.5; 4], &gaps, &[]))
 }
 
-/// P(a majority of five coins | one coin).
+/// P(a majority of five draws agrees), if one draw agrees with probability `p`.
 fn majority_of_five(p: f64) -> f64 {
     let q = 1.0 - p;
     p * p * p * (p * p + 5.0 * p * q + 10.0 * q * q)
@@ -600,7 +599,7 @@ fn rubric(arms: usize, good: f64, criteria: usize, alike: bool, seed: u64) -> Ve
     (0..arms).map(&mut row).collect()
 }
 
-/// No criterion is nearer to its threshold.
+/// The smallest distance of a criterion's mean from its threshold.
 const RUBRIC_GAP_MIN: f64 = 0.05;
 
 fn boundary_null(arms: usize, good: usize, attributes: usize) -> Skeleton {
@@ -608,7 +607,8 @@ fn boundary_null(arms: usize, good: usize, attributes: usize) -> Skeleton {
         .map(|arm| {
             let mut row = vec![0.4; attributes];
             if arm >= good {
-                // Just below, so that it counts as bad; far closer than any score can tell.
+                // Just below the threshold, so that it counts as bad; no number of scores can tell the
+                // difference.
                 row[attributes - 1] = -1e-9;
             }
             row
@@ -645,7 +645,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_and_laws_that_cannot_be_are_refused() {
+    fn invalid_shares_and_laws_are_refused() {
         for wrong in ["between = 0.7", "between = -0.1", "between = nan"] {
             let error = instance(("between = 0.6", wrong)).unwrap_err();
             assert!(matches!(error, WorldError::Between(..)), "{wrong}: {error}");

@@ -1,4 +1,4 @@
-//! An instance: what a session is told, the truth, and the verifiers that answer.
+//! An instance: the declared problem, the truth, and the verifiers.
 
 use std::sync::Arc;
 
@@ -13,28 +13,28 @@ use crate::world::{ScoreLaw, Verifiers, Without};
 pub struct Instance {
     /// Prices, thresholds, score models.
     pub attributes: Vec<AttributeSpec>,
-    /// What a call of each attribute costs on average.
+    /// The average cost of a call of each attribute.
     pub costs: Vec<f64>,
-    /// How scores of each attribute scatter.
+    /// The law of each attribute's scores.
     pub laws: Vec<ScoreLaw>,
     /// `means[arm][attribute]`.
     pub means: Vec<Vec<f64>>,
-    /// What kind of arm each is, as an index into `type_names`.
+    /// The kind of each arm, as an index into `type_names`.
     pub types: Vec<usize>,
-    /// Names for kinds of arms.
+    /// Names of the kinds of arms.
     pub type_names: Vec<String>,
-    /// Whether each arm's answer is right, where that is known: for after the run.
+    /// Whether each arm's answer is right, if that is known; only for use after the run.
     pub right: Option<Vec<bool>>,
-    /// What answers the calls.
+    /// The verifiers that are called.
     pub verifiers: Arc<dyn Verifiers + Send + Sync>,
-    /// Which calls score each attribute; none given, each has its own.
+    /// Which calls score each attribute; if empty, each attribute has its own calls.
     pub scored_by: Vec<ScoredBy>,
-    /// Questions instead of arms: there are no means then, and no arm before the first call.
+    /// Questions instead of arms: there are no means, and no arms before the first call.
     pub questions: Option<Arc<QuestionWorld>>,
 }
 
 impl Instance {
-    /// h, T*, K(b).
+    /// The complexities h, T* and K(b).
     pub fn complexity(&self) -> Complexity {
         let lead = |(index, by): (usize, &ScoredBy)| match by {
             ScoredBy::CallsOf(lead) => *lead,
@@ -47,7 +47,7 @@ impl Instance {
         }
     }
 
-    /// The same instance without one of its attributes, whose calls score no other.
+    /// The same instance without an attribute whose calls score no other.
     pub(crate) fn without(mut self, attribute: usize) -> Self {
         if !self.scored_by.is_empty() {
             let own = self.scored_by.remove(attribute);
@@ -68,7 +68,7 @@ impl Instance {
         Self { verifiers: Arc::new(Without { verifiers: self.verifiers, attribute }), ..self }
     }
 
-    /// What complexity depends on.
+    /// Price, threshold and law of each attribute.
     pub fn tests(&self) -> Vec<Test> {
         self.attributes
             .iter()

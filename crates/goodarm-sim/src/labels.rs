@@ -1,5 +1,5 @@
-//! Labels on a set of answers: after how many of them it is claimed that at least so many are right; as it should
-//! be done, and in ways that should not be trusted.
+//! Labels on a set of answers: the number of labels until a claim about the share of right answers is made,
+//! by the right procedure and by wrong ones.
 
 use goodarm_core::Claim;
 use goodarm_core::claim::log_evidence_of_precision;
@@ -9,66 +9,66 @@ use serde::{Deserialize, Serialize};
 use crate::num::{ratio, real, size};
 use crate::random::Random;
 
-/// What is claimed about the certified answers of every trial: the key `labels` of an experiment.
+/// Claims about the certified answers of every trial: the key `labels` of an experiment.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LabelsSpec {
-    /// At least these shares are right.
+    /// The claimed shares of right answers.
     pub shares: Vec<f64>,
-    /// The probabilities with which a claim may ever be false.
+    /// The probabilities with which a claim may be false at any time.
     pub deltas: Vec<f64>,
-    /// How often the answers of a trial are labelled, each time in another order.
+    /// The number of orders in which the answers of a trial are labelled.
     pub orders: u64,
-    /// How they are labelled.
-    #[serde(default = "as_it_should_be")]
+    /// The procedures.
+    #[serde(default = "right_way")]
     pub ways: Vec<Way>,
 }
 
-fn as_it_should_be() -> Vec<Way> {
+fn right_way() -> Vec<Way> {
     vec![Way::Claim]
 }
 
-/// How answers are labelled, and what is made of it.
+/// A procedure of labelling and claiming.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// In a random order, by [`Claim`].
     Claim,
-    /// Wrong: the same, the right ones first.
+    /// Wrong: the same with the right answers first.
     RightFirst,
-    /// Wrong: whoever labels sees three cards and takes a right one if there is one.
+    /// Wrong: the labeller sees three cards and takes a right one if there is one.
     BestOfThree,
-    /// Wrong: cards are put back, so that an answer may count twice.
+    /// Wrong: cards are put back, so an answer may count twice.
     PutBack,
-    /// Right, and claims less: the formula for a population without end.
+    /// Right, and claims less: the formula for an infinite population.
     Endless,
-    /// Wrong: the interval of Clopper and Pearson for one number of labels, looked at after each.
+    /// Wrong: the Clopper-Pearson interval for one number of labels, checked after each label.
     Peeked,
-    /// Right: cards of which nobody can tell, mostly wrong ones, count as wrong.
+    /// Right: undecided cards, mostly of wrong answers, count as wrong.
     SkipsWrong,
-    /// Wrong: they are left out.
+    /// Wrong: undecided cards are left out.
     SkipsLeftOut,
-    /// Wrong: what was not claimed is tried again in another order, three times.
+    /// Wrong: a claim that fails is tried again in another order, three times.
     TriedAgain,
 }
 
-/// What came of the labels of one trial.
+/// The result of labelling one trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelResult {
-    /// How they were labelled.
+    /// The procedure.
     pub way: Way,
-    /// The share of right ones that was to be claimed.
+    /// The share of right answers to be claimed.
     pub share: f64,
-    /// With this error probability.
+    /// The error probability of the claim.
     pub delta: f64,
-    /// Whether it is so.
+    /// Whether the claim is true.
     pub is_true: bool,
-    /// After how many labels it was claimed, if ever, for each order.
+    /// For each order, the number of labels after which the claim was made, if it was.
     pub claimed_after: Vec<Option<usize>>,
 }
 
 impl LabelsSpec {
-    /// The name of the first list that is empty or has something in it that cannot be.
+    /// The name of the first list that is empty or has an invalid value.
     pub(crate) fn wrong(&self) -> Option<&'static str> {
         let within = |values: &[f64], is_right: fn(f64) -> bool| {
             !values.is_empty() && values.iter().all(|&value| is_right(value))
@@ -84,7 +84,7 @@ impl LabelsSpec {
         }
     }
 
-    /// Labels the certified answers of a trial; `truth` says which of them are right.
+    /// Labels the certified answers of a trial; `truth` has whether each is right.
     pub fn label(&self, truth: &[bool], seed: u64) -> Vec<LabelResult> {
         let right_count = truth.iter().filter(|is_right| **is_right).count();
         let mut all = Vec::new();
@@ -93,7 +93,7 @@ impl LabelsSpec {
                 let wanted = wanted(share, truth.len());
                 for &delta in &self.deltas {
                     let Ok(error_rate) = ErrorRate::new(delta) else { continue };
-                    // Neither way, share nor δ: all of them have the same orders.
+                    // Orders do not depend on procedure, share or δ.
                     let after = |order: u64| {
                         way.claimed_after(
                             truth,
@@ -112,7 +112,7 @@ impl LabelsSpec {
     }
 }
 
-/// The least whole number that is a share of so many, or more.
+/// The least whole number that is at least this share of a count.
 pub fn wanted(share: f64, count: usize) -> usize {
     let exact = share * size(count);
     // 0.95 · 100 is a little more than 95.
@@ -122,7 +122,7 @@ pub fn wanted(share: f64, count: usize) -> usize {
 }
 
 impl Way {
-    /// After how many labels it is claimed that at least `wanted` of the answers are right, if ever.
+    /// The number of labels until the claim that at least `wanted` of the answers are right, if it is made.
     pub fn claimed_after(
         self,
         truth: &[bool],
@@ -185,7 +185,7 @@ fn by_claim(
     Some(claim.label_count())
 }
 
-/// By a rule that looks at how many labels so far were right and wrong.
+/// Claims by a rule on the numbers of right and wrong labels so far.
 fn by_counts(labels: &[bool], is_enough: impl Fn(u64, u64) -> bool) -> Option<usize> {
     let (mut right, mut wrong) = (0, 0);
     let first = labels.iter().position(|&label| {
@@ -226,9 +226,9 @@ fn upper_tail(right: u64, wrong: u64, rate: f64) -> f64 {
     tail
 }
 
-/// All orders of a trial are kept.
+/// All orders of a trial are kept in memory.
 const ORDERS_MAX: u64 = 100_000;
-/// The luck of labels is none of the trial's.
+/// Orders of labels are independent of the trial's draws.
 const LABELS: u64 = 0x1abe1;
 
 #[cfg(test)]
@@ -254,12 +254,12 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_set_is_claimed_after_as_many_labels_as_it_takes() {
+    fn the_number_of_labels_for_a_clean_set_is_known() {
         let after = |way: Way, truth: &[bool]| {
             way.claimed_after(truth, wanted(0.9, truth.len()), delta(), Random::new(3))
         };
         assert_eq!(after(Way::Claim, &[true; 412]), Some(31));
-        // .9^29 < .05: the fixed interval needs fewer, and must not be looked at before.
+        // .9^29 < .05: the fixed interval needs fewer labels, and is only valid if it is checked once.
         assert_eq!(after(Way::Peeked, &[true; 412]), Some(29));
         assert_eq!(after(Way::Claim, &[false; 412]), None);
         assert_eq!(after(Way::Claim, &[]), None);
@@ -272,9 +272,9 @@ mod tests {
         assert!((upper_tail(1000, 1000, 0.5) - 0.5).abs() < 0.02);
     }
 
-    /// Whoever takes the best of three cards takes each of them once.
+    /// Taking the best of three cards takes every card once.
     #[test]
-    fn the_best_of_three_cards_are_all_cards() {
+    fn the_best_of_three_takes_every_card() {
         let cards = [false, false, true, false, true];
         let taken: Vec<bool> = best_of_three(cards.into_iter()).collect();
         assert_eq!(taken, [true, false, true, false, false]);

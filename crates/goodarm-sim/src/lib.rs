@@ -1,8 +1,8 @@
-//! goodarm's laboratory: the same sessions as in the field, with invented verifiers.
+//! goodarm's simulator: the same sessions as in a live run, with invented verifiers.
 //!
-//! A [`world::World`] knows the true means and makes scores, bills and latencies; an
-//! [`episode::Episode`] is what became of one session in it. Scores are a function of (seed, arm,
-//! attribute, how often the pair was called), so two policies with one seed see the same luck.
+//! A [`world::World`] has the true means and draws scores, bills and latencies; an [`episode::Episode`] is
+//! the result of one session in it. A score is a function of the seed, arm, attribute and number of the
+//! call, so two policies with one seed get the same scores.
 
 pub mod episode;
 pub mod experiment;

@@ -1,5 +1,5 @@
-//! What scores are declared to be, and how simulated ones scatter: the keys `scores` and `deviation`
-//! of a plan's verifier and of an experiment's world.
+//! Declared scores, and the law of simulated ones: the keys `scores` and `deviation` of a plan's verifier
+//! and of an experiment's world.
 
 use goodarm_core::ScoreModel;
 use goodarm_files::Scores;
@@ -10,20 +10,20 @@ use crate::world::ScoreLaw;
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviationError {
-    /// Scores in a range cannot scatter more.
+    /// Bounded scores cannot scatter more.
     #[error("{deviation} is not between 0 and {}, half of the range of scores", 0.5 * width)]
     OutOfRange {
-        /// What was given.
+        /// The given deviation.
         deviation: f64,
-        /// Of the range.
+        /// The width of the range.
         width: f64,
     },
-    /// The others scatter as they must, or say it by their sigma.
+    /// Other scores have a fixed deviation, or declare it as sigma.
     #[error("only with the scores \"bounded\", and these are {}", .0.name())]
     NotBounded(Scores),
 }
 
-/// What the session is told. Simulated calls do not fail, so no lowest score is needed.
+/// The model that is declared to the session. Simulated calls do not fail, so no lowest score is needed.
 pub(crate) fn model(scores: Scores) -> ScoreModel {
     match scores {
         Scores::SubGaussian { sigma, .. } => ScoreModel::SubGaussian { sigma, lowest: None },
@@ -31,7 +31,7 @@ pub(crate) fn model(scores: Scores) -> ScoreModel {
     }
 }
 
-/// How scores are drawn, given the key `deviation`.
+/// The law of scores, given the key `deviation`.
 pub(crate) fn law(scores: Scores, deviation: Option<f64>) -> Result<ScoreLaw, DeviationError> {
     match (scores, deviation) {
         (Scores::Bounded { range }, deviation) => {
@@ -46,7 +46,7 @@ pub(crate) fn law(scores: Scores, deviation: Option<f64>) -> Result<ScoreLaw, De
     }
 }
 
-/// Of a Beta law with this deviation at a mean in the middle, and less towards the ends.
+/// The concentration of a Beta law with this deviation at a mean in the middle of the range.
 fn concentration(deviation: f64, width: f64) -> Result<f64, DeviationError> {
     let share = deviation / width;
     if share > 0.0 && share < 0.5 {
@@ -56,7 +56,7 @@ fn concentration(deviation: f64, width: f64) -> Result<f64, DeviationError> {
     }
 }
 
-/// Of bounded scores, if none is given.
+/// The default deviation of bounded scores.
 const DEVIATION: f64 = 0.2;
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_drawn_as_they_are_declared() {
+    fn laws_follow_the_declared_scores() {
         let gaussian = Ok(ScoreLaw::Gaussian(2.0));
         assert_eq!(law_of("{ sub-gaussian = { sigma = 2 } }", None), gaussian);
         assert_eq!(law_of("{ sub-gaussian = { sigma = 2, lowest = 0 } }", None), gaussian);
@@ -85,7 +85,7 @@ mod tests {
         let within = Ok(ScoreLaw::Beta(3.0, [1.0, 5.0]));
         assert_eq!(law_of("{ bounded = { range = [1, 5] } }", Some(1.0)), within);
         assert_eq!(law_of("{ bounded = { range = [0, 1] } }", Some(0.25)), quarter);
-        // As `experiments/held-out.toml` has it: the very concentration that it had before.
+        // As in `experiments/held-out.toml`: exactly the concentration of earlier versions.
         assert_eq!(
             law_of("\"bounded\"", Some(0.223_606_797_749_978_96)),
             Ok(ScoreLaw::Beta(4.0, [0.0, 1.0]))
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deviation_belongs_to_bounded_scores() {
+    fn only_bounded_scores_have_a_deviation() {
         assert_eq!(
             law_of("\"binary\"", Some(0.1)),
             Err(DeviationError::NotBounded(Scores::Binary))

@@ -12,7 +12,7 @@ pub(crate) const fn size(count: usize) -> f64 {
     count as f64
 }
 
-/// One count over another.
+/// The ratio of two counts.
 pub(crate) const fn ratio(count: usize, of: usize) -> f64 {
     size(count) / size(of)
 }

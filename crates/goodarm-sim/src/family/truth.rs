@@ -1,5 +1,5 @@
-//! Worlds in which an answer is right or wrong, which no verifier is told: those that are approved of need not be
-//! right. The truth is for after the run.
+//! Worlds in which answers are right or wrong. Verifiers do not see this: an approved answer may be wrong.
+//! The truth is only used after the run.
 
 use goodarm_core::calibration::{Goal, PilotScores, Threshold, ThresholdPath};
 use serde::Deserialize;
@@ -8,49 +8,49 @@ use super::{Skeleton, matrix};
 use crate::random::Random;
 use crate::world_error::WorldError;
 
-/// Another instance in every repetition: right answers, wrong ones that verifiers see through, and wrong ones that
-/// mislead all of them.
+/// Another instance in every repetition: right answers, wrong ones that verifiers detect, and wrong ones
+/// that mislead all verifiers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BiasedSpec {
-    /// How many answers.
+    /// The number of answers.
     pub arms: usize,
     /// The probability that an answer is right.
     pub right: f64,
-    /// The probability that a wrong one misleads.
+    /// The probability that a wrong answer is misleading.
     pub misleading: f64,
-    /// Parameters of the Beta law of the means of right answers,
+    /// Parameters of the Beta law of the means of right answers.
     pub right_means: [f64; 2],
-    /// of wrong ones,
+    /// The same for wrong answers.
     pub wrong_means: [f64; 2],
-    /// and of those that mislead.
+    /// The same for misleading answers.
     pub misleading_means: [f64; 2],
     /// Price of each verifier.
     pub prices: Vec<f64>,
-    /// The threshold of all verifiers,
+    /// The threshold of all verifiers, unless they are calibrated.
     pub threshold: f64,
-    /// unless thresholds are found by labels.
+    /// How thresholds are calibrated, if they are.
     pub calibrated: Option<CalibratedSpec>,
 }
 
-/// Thresholds by labels on other answers of the same kind, and a pilot of binary scores.
+/// Thresholds calibrated by labels on other answers of the same kind, and a pilot of binary scores.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CalibratedSpec {
-    /// Answers of the pilot.
+    /// The number of answers in the pilot.
     pub answers: usize,
-    /// Calls of each verifier on each of them.
+    /// The number of calls of each verifier on each answer.
     pub calls: u32,
-    /// How many of them have a label.
+    /// The number of answers with a label.
     pub labels: usize,
-    /// More than this share of those that pass is to be right,
+    /// The share of passing answers that should be right.
     pub precision: f64,
-    /// with this error probability.
+    /// The error probability.
     pub delta: f64,
 }
 
 impl BiasedSpec {
-    /// Everything that can be said without a draw.
+    /// Checks everything that needs no draw.
     pub(super) fn check(&self) -> Result<(), WorldError> {
         WorldError::check_law("right_means", self.right_means)?;
         WorldError::check_law("wrong_means", self.wrong_means)?;
@@ -93,7 +93,7 @@ impl BiasedSpec {
         Answer { kind, means: self.prices.iter().map(|_| random.beta(a, b)).collect() }
     }
 
-    /// Thresholds that no answer reaches if there are too few labels for any.
+    /// Calibrated thresholds; with too few labels, thresholds that no answer reaches.
     fn calibrated_thresholds(&self, spec: CalibratedSpec, random: &mut Random) -> Vec<f64> {
         let answers: Vec<Answer> = (0..spec.answers).map(|_| self.answer(random)).collect();
         let mut column = |verifier: usize| {
@@ -111,7 +111,7 @@ impl BiasedSpec {
         let labels: Vec<(usize, bool)> =
             answers.iter().map(|answer| answer.kind == 0).enumerate().take(spec.labels).collect();
         match path.walk(&labels).chosen {
-            // A threshold of 1 cannot be shown to be reached by any number of calls.
+            // No number of calls can show that a mean reaches a threshold of 1.
             Some(step) => path.steps()[step].thresholds.iter().map(|xi| xi.min(0.999)).collect(),
             None => vec![0.999; self.prices.len()],
         }
@@ -124,13 +124,13 @@ struct Answer {
     means: Vec<f64>,
 }
 
-/// One verifier that approves of all answers, of which so many are right.
+/// One verifier that approves of all answers, some of which are right.
 pub(super) fn approved(answers: usize, right: usize) -> Skeleton {
     let skeleton = matrix(&[1.0], &[0.5], &vec![vec![0.5]; answers], &[]);
     Skeleton { right: Some((0..answers).map(|answer| answer < right).collect()), ..skeleton }
 }
 
-/// A pilot that is larger is a mistake.
+/// A larger pilot is a mistake in the file.
 const PILOT_MAX: usize = 1_000_000;
 const CALLS_MAX: u32 = 10_000;
 
@@ -152,7 +152,7 @@ mod tests {
         parse::<WorldSpec>(&text).unwrap().instance(5, None)
     }
 
-    /// Good answers, and the share of them that is right.
+    /// The number of good answers, and the share of them that is right.
     fn precision(instance: &Instance) -> (usize, f64) {
         let arms = (0..instance.means.len()).map(|arm| ArmId(u32::try_from(arm).unwrap()));
         let good: Vec<ArmId> = arms.filter(|&arm| instance.is_good(arm)).collect();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_mislead_reach_guessed_thresholds_and_not_calibrated_ones() {
+    fn misleading_answers_reach_guessed_thresholds_but_not_calibrated_ones() {
         let (count, share) = precision(&world("").unwrap());
         assert!(count > 2900 && (0.88..0.92).contains(&share), "{count} {share}");
         let pilot = ", calibrated = { answers = 600, calls = 20, labels = 600, precision = 0.95, delta = 0.05 }";
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pilot_that_cannot_be_is_refused() {
+    fn invalid_pilots_are_refused() {
         for wrong in
             ["answers = 10, calls = 0", "answers = 9, calls = 1", "answers = 90000000, calls = 1"]
         {
