@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::experiment::{Experiment, ExperimentError};
 use goodarm_data::bounds;
 use goodarm_files::toml_text::{TomlError, parse};
-use goodarm_sim::experiment::{Experiment, ExperimentError};
 use thiserror::Error;
 
 /// An experiment file, or its file of recorded answers, that cannot be used.
@@ -56,7 +56,7 @@ pub fn read_data(path: &Path) -> Result<String, ExperimentFileError> {
 mod tests {
     use std::io::Write as _;
 
-    use goodarm_sim::experiment::ExperimentSpec;
+    use crate::experiment::ExperimentSpec;
 
     use super::*;
 

@@ -10,10 +10,10 @@ mod truth;
 
 use std::path::Path;
 
+use crate::experiment::Cell;
+use crate::summary::{CellSummary, Estimate};
 use beyond::overview;
 use goodarm_plot::{Bar, Figure, Look, Point, Series, SeriesKind};
-use goodarm_sim::experiment::Cell;
-use goodarm_sim::summary::{CellSummary, Estimate};
 use goodarm_sim::trial::Trial;
 pub use page::page;
 pub use reproduce::{ReproduceError, ReproduceOrder, Reproduction};
@@ -294,8 +294,8 @@ fn listed(items: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::experiment::{Experiment, ExperimentSpec};
     use goodarm_files::toml_text::parse;
-    use goodarm_sim::experiment::{Experiment, ExperimentSpec};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Raw trials as a table.
 
+use crate::experiment::Experiment;
 use goodarm_data::table::{Table, TableColumn};
-use goodarm_sim::experiment::Experiment;
 use goodarm_sim::labels::LabelResult;
 use goodarm_sim::trial::Trial;
 

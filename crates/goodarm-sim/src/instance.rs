@@ -48,7 +48,7 @@ impl Instance {
     }
 
     /// The same instance without an attribute whose calls score no other.
-    pub(crate) fn without(mut self, attribute: usize) -> Self {
+    pub fn without(mut self, attribute: usize) -> Self {
         if !self.scored_by.is_empty() {
             let own = self.scored_by.remove(attribute);
             assert_eq!(own, ScoredBy::OwnCalls, "leaving out a part of a reply saves nothing");

@@ -69,7 +69,7 @@ pub struct LabelResult {
 
 impl LabelsSpec {
     /// The name of the first list that is empty or has an invalid value.
-    pub(crate) fn wrong(&self) -> Option<&'static str> {
+    pub fn wrong(&self) -> Option<&'static str> {
         let within = |values: &[f64], is_right: fn(f64) -> bool| {
             !values.is_empty() && values.iter().all(|&value| is_right(value))
         };

@@ -5,18 +5,15 @@
 //! call, so two policies with one seed get the same scores.
 
 pub mod episode;
-pub mod experiment;
-pub mod family;
 pub mod instance;
 pub mod labels;
 pub mod noise;
-mod num;
+pub mod num;
 pub mod plan;
 pub mod pools;
 pub mod questions;
 pub mod random;
 pub mod run;
-pub mod summary;
 pub mod theory;
 pub mod trial;
 pub mod world;

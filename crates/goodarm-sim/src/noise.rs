@@ -24,7 +24,7 @@ pub enum DeviationError {
 }
 
 /// The model that is declared to the session. Simulated calls do not fail, so no lowest score is needed.
-pub(crate) fn model(scores: Scores) -> ScoreModel {
+pub fn model(scores: Scores) -> ScoreModel {
     match scores {
         Scores::SubGaussian { sigma, .. } => ScoreModel::SubGaussian { sigma, lowest: None },
         scores => scores.into(),
@@ -32,7 +32,7 @@ pub(crate) fn model(scores: Scores) -> ScoreModel {
 }
 
 /// The law of scores, given the key `deviation`.
-pub(crate) fn law(scores: Scores, deviation: Option<f64>) -> Result<ScoreLaw, DeviationError> {
+pub fn law(scores: Scores, deviation: Option<f64>) -> Result<ScoreLaw, DeviationError> {
     match (scores, deviation) {
         (Scores::Bounded { range }, deviation) => {
             let width = range[1] - range[0];

@@ -188,7 +188,7 @@ impl World {
 }
 
 /// An attribute of a world, whose threshold is a half.
-pub(crate) fn attribute(name: impl Into<String>, price: f64, scores: ScoreModel) -> AttributeSpec {
+pub fn attribute(name: impl Into<String>, price: f64, scores: ScoreModel) -> AttributeSpec {
     AttributeSpec { name: name.into(), price, threshold: 0.5, scores }
 }
 

@@ -48,7 +48,7 @@ pub enum WorldError {
 
 impl WorldError {
     /// Checks the parameters of a Beta law.
-    pub(crate) fn check_law(name: &'static str, [a, b]: [f64; 2]) -> Result<(), Self> {
+    pub fn check_law(name: &'static str, [a, b]: [f64; 2]) -> Result<(), Self> {
         let is_law = a > 0.0 && b > 0.0 && a + b < f64::INFINITY;
         if is_law { Ok(()) } else { Err(Self::MeansLaw(name, a, b)) }
     }

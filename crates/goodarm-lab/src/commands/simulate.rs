@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use goodarm_lab::experiment::Experiment;
 use goodarm_lab::experiment_file;
 use goodarm_lab::figures::ExperimentRun;
-use goodarm_sim::experiment::Experiment;
 
 use crate::cli::SimulateArguments;
 use crate::terminal::{self, CommandError, Exit, ProgressDisplay};

@@ -1,8 +1,8 @@
 //! Figures that the paper does not have.
 
+use crate::experiment::Budgets;
+use crate::summary::CellSummary;
 use goodarm_plot::{Axis, Figure, Look, Panel, Point, Series, SeriesKind};
-use goodarm_sim::experiment::Budgets;
-use goodarm_sim::summary::CellSummary;
 
 use crate::figures::{DrawnFigure, ExperimentRun, look_of, real};
 

@@ -1,7 +1,7 @@
 //! One self-contained HTML page with all figures, their findings and their numbers.
 
+use crate::summary::{CellSummary, Estimate};
 use goodarm_report::markup::{PageTemplate, SHEET_STYLE, own};
-use goodarm_sim::summary::{CellSummary, Estimate};
 use minijinja::{Value, context};
 
 use crate::figures::{ExperimentRun, FigureSection};

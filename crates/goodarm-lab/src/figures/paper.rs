@@ -1,10 +1,10 @@
 //! The paper's own figures.
 
+use crate::summary::{CellSummary, Estimate};
 use goodarm_plot::{
     Axis, BarChart, BarSeries, Donut, Figure, Look, Panel, PanelContent, Point, Sector, Series,
     SeriesKind,
 };
-use goodarm_sim::summary::{CellSummary, Estimate};
 
 use crate::figures::{DrawnFigure, ExperimentRun, bar, listed, look_of, point, real};
 

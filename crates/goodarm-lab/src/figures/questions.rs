@@ -1,9 +1,9 @@
 //! Figures of questions, and of calls that score several pairs.
 
+use crate::summary::CellSummary;
 use goodarm_plot::{
     Axis, Bar, BarChart, BarSeries, Figure, Look, Panel, Point, Series, SeriesKind,
 };
-use goodarm_sim::summary::CellSummary;
 
 use crate::figures::{DrawnFigure, ExperimentRun, bar, look_of, real};
 

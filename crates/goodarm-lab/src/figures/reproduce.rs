@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use goodarm_sim::experiment::Experiment;
+use crate::experiment::Experiment;
 use thiserror::Error;
 
 use crate::figures::run::write;

@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use crate::experiment::{Experiment, ExperimentSpec};
+use crate::summary::{CellSummary, summarize};
 use goodarm_files::toml_text;
 use goodarm_plot::Figure;
-use goodarm_sim::experiment::{Experiment, ExperimentSpec};
-use goodarm_sim::summary::{CellSummary, summarize};
 use goodarm_sim::trial::Trial;
 use thiserror::Error;
 

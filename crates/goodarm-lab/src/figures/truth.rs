@@ -1,11 +1,11 @@
 //! From approved to right: claims from labels, how often they are false, and calibrated thresholds.
 
+use crate::family::Means;
+use crate::summary::{CellSummary, LabelSummary};
 use goodarm_plot::{
     Axis, Bar, BarChart, BarSeries, Figure, Look, Panel, Point, Series, SeriesKind,
 };
-use goodarm_sim::family::Means;
 use goodarm_sim::labels::Way;
-use goodarm_sim::summary::{CellSummary, LabelSummary};
 
 use crate::figures::{DrawnFigure, ExperimentRun, bar, point, real};
 

@@ -49,7 +49,8 @@ pub struct InventedSpec {
 }
 
 impl InventedSpec {
-    pub(crate) fn check(&self) -> Result<(), WorldError> {
+    /// Checks the law of difficulties and the number of questions.
+    pub fn check(&self) -> Result<(), WorldError> {
         WorldError::check_law("difficulty", self.difficulty)?;
         match self.questions {
             0 => Err(WorldError::Questions("at least one is needed")),

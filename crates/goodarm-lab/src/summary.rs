@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::experiment::{Cell, Experiment};
-use crate::labels::{LabelResult, Way};
-use crate::num::{real, size};
-use crate::trial::Trial;
+use goodarm_sim::labels::{LabelResult, Way};
+use goodarm_sim::num::{real, size};
+use goodarm_sim::trial::Trial;
 
 /// A mean over trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

@@ -11,13 +11,13 @@ use goodarm_core::{AttributeSpec, Cost, ScoredBy};
 use goodarm_files::Scores;
 use serde::Deserialize;
 
-use crate::instance::Instance;
-use crate::noise;
-use crate::pools::{AnswerPool, Draws, PoolBills, Pools};
-use crate::questions::world::{InventedSpec, QuestionWorld, RecordedSpec};
-use crate::random::Random;
-use crate::world::{Between, BillLaw, Failures, Latency, ScoreLaw, World, attribute};
-use crate::world_error::{PAIRS_MAX, WorldError};
+use goodarm_sim::instance::Instance;
+use goodarm_sim::noise;
+use goodarm_sim::pools::{AnswerPool, Draws, PoolBills, Pools};
+use goodarm_sim::questions::world::{InventedSpec, QuestionWorld, RecordedSpec};
+use goodarm_sim::random::Random;
+use goodarm_sim::world::{Between, BillLaw, Failures, Latency, ScoreLaw, World, attribute};
+use goodarm_sim::world_error::{PAIRS_MAX, WorldError};
 pub use truth::{BiasedSpec, CalibratedSpec};
 
 /// One entry of an experiment's `worlds`.

@@ -5,8 +5,8 @@ use goodarm_core::calibration::{Goal, PilotScores, Threshold, ThresholdPath};
 use serde::Deserialize;
 
 use super::{Skeleton, matrix};
-use crate::random::Random;
-use crate::world_error::WorldError;
+use goodarm_sim::random::Random;
+use goodarm_sim::world_error::WorldError;
 
 /// Another instance in every repetition: right answers, wrong ones that verifiers detect, and wrong ones
 /// that mislead all verifiers.
@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
     use crate::family::WorldSpec;
-    use crate::instance::Instance;
+    use goodarm_sim::instance::Instance;
 
     fn world(more: &str) -> Result<Instance, WorldError> {
         let text = format!(

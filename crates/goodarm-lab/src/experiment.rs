@@ -12,12 +12,12 @@ use rayon::prelude::*;
 use serde::Deserialize;
 
 use crate::family::WorldSpec;
-use crate::instance::Instance;
-use crate::labels::LabelsSpec;
-use crate::random::Random;
-use crate::run::run;
-use crate::trial::{Method, Trial, TrialError, TrialSettings};
-use crate::world_error::WorldError;
+use goodarm_sim::instance::Instance;
+use goodarm_sim::labels::LabelsSpec;
+use goodarm_sim::random::Random;
+use goodarm_sim::run::run;
+use goodarm_sim::trial::{Method, Trial, TrialError, TrialSettings};
+use goodarm_sim::world_error::WorldError;
 
 /// An experiment file.
 #[derive(Clone, Debug, Deserialize)]
@@ -390,4 +390,45 @@ fn cells(spec: &ExperimentSpec) -> Vec<Cell> {
         }
     }
     cells
+}
+
+#[cfg(test)]
+mod tests {
+    use goodarm_core::Guarantee;
+    use goodarm_files::toml_text::parse;
+
+    use super::*;
+
+    fn trial(budget: f64, raised_at: Option<f64>) -> Trial {
+        let world = "name = 'x'\nscores = 'binary'\n\
+                     means.random = { arms = 12, good = [0.5, 0.5], price_max = 10 }";
+        let world: WorldSpec = parse(world).unwrap();
+        let method = Method {
+            name: "rcb".into(),
+            policy: "rcb".into(),
+            guarantee: Guarantee::Holm,
+            parameters: Parameters::default(),
+            options: Options::default(),
+            raised_at,
+        };
+        let setting = TrialSettings {
+            budget,
+            delta: 0.05,
+            concurrency: 1,
+            seed: 3,
+            shuffled: true,
+            until_all_good: false,
+            calls_max: u64::MAX,
+        };
+        run(&world.instance(1, None).unwrap(), &method, setting).unwrap()
+    }
+
+    #[test]
+    fn a_session_with_a_raised_budget_continues_from_where_it_ended() {
+        let (half, raised) = (trial(2000.0, None), trial(4000.0, Some(0.5)));
+        assert!(!half.certified.is_empty());
+        assert_eq!(raised.certified[..half.certified.len()], half.certified);
+        assert!(raised.certified.len() > half.certified.len());
+        assert!(half.spent <= 2000.0 && raised.spent > 3000.0 && raised.spent <= 4000.0);
+    }
 }
