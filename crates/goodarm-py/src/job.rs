@@ -45,7 +45,8 @@ impl PyJob {
             Err(_) => json_lines(candidates),
         });
         let lines = lines.transpose()?;
-        let mut given = JobInputs::default();
+        let overrides = Overrides { output, ..Overrides::default() };
+        let mut given = JobInputs { overrides, ..JobInputs::default() };
         for (name, mailbox) in mailboxes.into_iter().flatten() {
             let name: String = name.extract()?;
             let service = mailbox.cast::<Mailbox>()?.get().service(name.clone());
@@ -58,14 +59,9 @@ impl PyJob {
                     exception("CandidatesError", &variant_of(&error.kind), error.to_string())
                 })?);
             }
-            goodarm_live::job::Job::parse_given(
-                &path,
-                text,
-                &Overrides { output, ..Overrides::default() },
-                given,
-            )
-            .map(|job| Self(Arc::new(job)))
-            .map_err(|error| job_error(&error))
+            goodarm_live::job::Job::parse(&path, text, given)
+                .map(|job| Self(Arc::new(job)))
+                .map_err(|error| job_error(&error))
         })
     }
 

@@ -1,5 +1,4 @@
-//! From a job file to what it states: all keys are looked at, and all that is wrong is said at once,
-//! with its line.
+//! Reads a job file. All keys are checked, and all problems are reported at once, each with its line.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -21,16 +20,16 @@ use goodarm_record::job_file::{
 use goodarm_record::questions;
 use schemars::{JsonSchema, SchemaGenerator};
 
+use super::checks::{JobSource, assemble, in_range};
 use super::error::{self, JobError, JobProblem};
 use super::questions::{ANSWER_BYTES_MAX, ANSWER_FIELD, CANDIDATES_MAX, QUESTION_FIELD};
 use super::{
-    CriterionSpec, Job, JobInputs, JobSettings, JobSpec, Origin, Overrides, QuestionSpec,
-    ServiceSpec, assemble, in_range,
+    CriterionSpec, Job, JobInputs, JobSettings, JobSpec, Overrides, QuestionSpec, ServiceSpec,
 };
 use crate::pricing::Pricing;
 use crate::service::{FinalAnswerRule, Service};
 use crate::services::rubric;
-use crate::services::{KindKeys, ServiceContext, ServiceKind, ServiceKinds, without_keys};
+use crate::services::{KindKeys, ServiceContext, ServiceKinds, without_keys};
 
 /// The text of a job file.
 pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
@@ -46,11 +45,11 @@ pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
     fs::read_to_string(path).map_err(|error| wrong(ProblemKind::Unreadable, error.to_string()))
 }
 
-/// How files end that hold candidates, and never a job.
+/// Extensions of files of candidates, which are never jobs.
 const CANDIDATES: [&str; 9] =
     ["jsonl", "ndjson", "json", "csv", "tsv", "parquet", "eval", "gz", "zst"];
 
-/// Reads a job file without what it names: for those who need only the text.
+/// Reads a job file without the files that it names.
 pub fn read_file(path: &Path, text: &str) -> Result<JobFile, JobError> {
     let table = table_of(path, text)?;
     let mut problems = Vec::new();
@@ -69,39 +68,34 @@ pub fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The job that a text states.
-pub(super) fn parse(
-    path: &Path,
-    text: String,
-    overrides: &Overrides,
-    kinds: &ServiceKinds,
-    mut given: JobInputs,
-) -> Result<Job, JobError> {
+pub(super) fn parse(path: &Path, text: String, mut inputs: JobInputs) -> Result<Job, JobError> {
     let table = table_of(path, &text)?;
     let mut problems = Vec::new();
     let file = read_own(&table, &mut problems);
-    let entries: Vec<Entry<'_>> = table.tables("verifiers").into_iter().map(Entry::new).collect();
-    let read: Vec<Option<ReadEntry>> = entries
-        .iter()
-        .enumerate()
-        .map(|(place, entry)| {
-            let given = given.verifiers.remove(&entry.name);
-            entry.read(place, given, kinds, &mut problems)
-        })
-        .collect();
-    let generators: Vec<Entry<'_>> = generator_tables(&table).into_iter().map(Entry::new).collect();
-    let made: Vec<Option<ReadGenerator>> = generators
-        .iter()
-        .zip(entries.len()..)
-        .map(|(entry, place)| entry.read_generator(place, kinds, &mut problems))
-        .collect();
-    for name in given.verifiers.keys() {
+    let mut read = Vec::new();
+    for entry in service_entries(&table) {
+        let given = match entry.is_generator {
+            true => None,
+            false => inputs.verifiers.remove(entry.name()),
+        };
+        read.extend(entry.read(given, &inputs.kinds, &mut problems));
+    }
+    for name in inputs.verifiers.keys() {
         let message = format!("{name:?} is given and not among them");
         error::extend(&mut problems, None, vec![KeyProblem::new("verifiers", message)]);
     }
-    let source = Source { path, text: &text, overrides, candidates: given.candidates };
     let result = match file {
-        Some(file) => build(source, &file, read, made, problems),
+        Some(file) => {
+            let name = file.candidates.as_ref().or(file.questions.as_ref());
+            let source = JobSource {
+                path: path.to_owned(),
+                text: text.clone(),
+                candidates_name: name.cloned().unwrap_or_default(),
+                places: Vec::new(),
+                problems,
+            };
+            build(source, &file, read, inputs)
+        }
         None => Err(JobError { problems }),
     };
     result.map_err(|error| located(path, &table, error))
@@ -142,87 +136,97 @@ fn read_own(table: &JobTable<'_>, problems: &mut Vec<JobProblem>) -> Option<JobF
     file.filter(|_| is_complete)
 }
 
-/// One of `[[verifiers]]`.
-struct Entry<'a> {
+/// The table of a service: one of `[[verifiers]]`, `[generator]`, or one of `[[generators]]`.
+struct ServiceEntry<'a> {
     table: JobTable<'a>,
-    name: String,
+    place: usize,
+    is_generator: bool,
 }
 
-/// The keys of a service, each in its shape.
-struct ReadEntry {
+/// The keys of a service.
+struct ReadService {
+    place: usize,
     keys: ServiceKeys,
     own: Box<dyn KindKeys>,
+    generator: Option<ReadGenerator>,
 }
 
-/// The keys of a generator, each in its shape.
+/// The keys that only generators have.
 struct ReadGenerator {
-    entry: ReadEntry,
     keys: GeneratorKeys,
-    /// Whether its kind does.
+    /// Whether its kind can.
     makes_answers: bool,
     max_tokens: Option<usize>,
 }
 
-/// `[generator]`, and each of `[[generators]]`.
-fn generator_tables<'a>(table: &JobTable<'a>) -> Vec<JobTable<'a>> {
-    table.table("generator").into_iter().chain(table.tables("generators")).collect()
+/// The verifiers, then the generators.
+fn service_entries<'a>(table: &JobTable<'a>) -> Vec<ServiceEntry<'a>> {
+    let verifiers = table.tables("verifiers").into_iter().map(|it| (it, false));
+    let generators = table.table("generator").into_iter().chain(table.tables("generators"));
+    let tables = verifiers.chain(generators.map(|it| (it, true))).enumerate();
+    tables
+        .map(|(place, (table, is_generator))| ServiceEntry { table, place, is_generator })
+        .collect()
 }
 
-impl<'a> Entry<'a> {
-    fn new(table: JobTable<'a>) -> Self {
-        let name = table.text_of("name").unwrap_or_default().to_owned();
-        Self { table, name }
+impl ServiceEntry<'_> {
+    fn name(&self) -> &str {
+        let default = if self.is_generator { GENERATOR } else { "" };
+        self.table.text_of("name").filter(|name| !name.is_empty()).unwrap_or(default)
     }
 
-    /// All keys, those of every verifier and those of its kind; one that a program gives has none of a kind.
+    /// Reads the keys of every service, those of generators, and those of its kind; a service that a program
+    /// gives has no keys of a kind.
     fn read(
         &self,
-        place: usize,
         given: Option<Service>,
         kinds: &ServiceKinds,
         problems: &mut Vec<JobProblem>,
-    ) -> Option<ReadEntry> {
+    ) -> Option<ReadService> {
         let mut more = Vec::new();
-        let known = keys_of::<ServiceKeys>();
-        let keys = self.table.with_keys(&known).read::<ServiceKeys>(&mut more);
+        let mut common = keys_of::<ServiceKeys>();
+        let mut table = self.table.with_keys(&common);
+        let mut generator = None;
+        let mut known = common.clone();
+        if self.is_generator {
+            common.retain(|key| !VERIFIER_KEYS.contains(&key.as_str()));
+            table = self.table.with_keys(&common).with_default("name", GENERATOR);
+            known = &common | &keys_of::<GeneratorKeys>();
+        }
+        let keys = table.read::<ServiceKeys>(&mut more);
+        if self.is_generator {
+            let keys = self.table.with_keys(&keys_of::<GeneratorKeys>()).read(&mut more);
+            generator = keys.map(|keys| self.generator(keys, kinds));
+        }
         let own = match given {
             Some(service) => {
                 more.extend(unknown_keys(&self.table, &known));
                 let own: Box<dyn KindKeys> = Box::new(GivenService(Cell::new(Some(service))));
                 Some(own)
             }
-            None => self.read_own_keys(kinds, &known, &BTreeSet::new(), &mut more),
+            None => self.read_kind_keys(kinds, &known, &mut more),
         };
-        error::extend(problems, Some((place, &self.name)), more);
-        Some(ReadEntry { keys: keys?, own: own? })
+        error::extend(problems, Some((self.place, self.name())), more);
+        let is_complete = generator.is_some() == self.is_generator;
+        let (keys, own) = (keys.filter(|_| is_complete)?, own?);
+        Some(ReadService { place: self.place, keys, own, generator })
     }
 
-    /// All keys of a generator, those of every one and those of its kind.
-    fn read_generator(
-        &self,
-        place: usize,
-        kinds: &ServiceKinds,
-        problems: &mut Vec<JobProblem>,
-    ) -> Option<ReadGenerator> {
-        let mut more = Vec::new();
-        let (common, of_generators) = (generators_service_keys(), keys_of::<GeneratorKeys>());
-        let known = &common | &of_generators;
-        let named = self.table.with_keys(&common).with_default("name", GENERATOR);
-        let service = named.read::<ServiceKeys>(&mut more);
-        let keys = self.table.with_keys(&of_generators).read::<GeneratorKeys>(&mut more);
-        let own = self.read_own_keys(kinds, &known, &known, &mut more);
-        error::extend(problems, Some((place, self.generator_name())), more);
-        let (entry, max_tokens) = (ReadEntry { keys: service?, own: own? }, self.max_tokens());
-        let makes_answers = kinds.get(&entry.keys.kind).is_some_and(|kind| kind.makes_answers);
-        Some(ReadGenerator { entry, keys: keys?, makes_answers, max_tokens })
+    fn generator(&self, keys: GeneratorKeys, kinds: &ServiceKinds) -> ReadGenerator {
+        let kind = self.table.text_of("kind").and_then(|kind| kinds.get(kind));
+        let number = |key: &str| usize::try_from(self.table.number_of(key)?).ok();
+        ReadGenerator {
+            keys,
+            makes_answers: kind.is_some_and(|kind| kind.makes_answers),
+            max_tokens: number("max_completion_tokens").or_else(|| number("max_tokens")),
+        }
     }
 
-    /// The keys of its kind but for these, and what is wrong with those that nobody knows.
-    fn read_own_keys(
+    /// The keys of its kind, and problems for unknown keys. A key of every generator is not read again.
+    fn read_kind_keys(
         &self,
         kinds: &ServiceKinds,
         known: &BTreeSet<String>,
-        but: &BTreeSet<String>,
         problems: &mut Vec<KeyProblem>,
     ) -> Option<Box<dyn KindKeys>> {
         let name = self.table.text_of("kind")?;
@@ -230,23 +234,19 @@ impl<'a> Entry<'a> {
             problems.push(unknown_kind(name, kinds));
             return None;
         };
-        let own_names = &kind.key_names() - but;
-        problems.extend(foreign_keys(&self.table, kind, &(known | &own_names)));
+        let mut own_names = kind.key_names();
+        own_names.retain(|key| !self.is_generator || !known.contains(key));
+        let known = known | &own_names;
+        let unknown = unknown_keys(&self.table, &known);
+        problems.extend(unknown.map(|problem| KeyProblem {
+            message: format!("{} (kind {})", problem.message, kind.name),
+            ..problem
+        }));
         kind.read(&self.table.with_keys(&own_names), problems)
-    }
-
-    fn generator_name(&self) -> &str {
-        if self.name.is_empty() { GENERATOR } else { &self.name }
-    }
-
-    /// The most tokens of a reply, for kinds that have such a key.
-    fn max_tokens(&self) -> Option<usize> {
-        let number = |key: &str| usize::try_from(self.table.number_of(key)?).ok();
-        number("max_completion_tokens").or_else(|| number("max_tokens"))
     }
 }
 
-/// A service that is there already.
+/// A service that a program gives.
 struct GivenService(Cell<Option<Service>>);
 
 impl KindKeys for GivenService {
@@ -260,12 +260,6 @@ fn keys_of<K: JsonSchema>() -> BTreeSet<String> {
     key_names(&K::json_schema(&mut SchemaGenerator::default()))
 }
 
-/// The keys of every service that a generator has.
-fn generators_service_keys() -> BTreeSet<String> {
-    let is_meant = |key: &String| !VERIFIER_KEYS.contains(&key.as_str());
-    keys_of::<ServiceKeys>().into_iter().filter(is_meant).collect()
-}
-
 fn unknown_kind(name: &str, kinds: &ServiceKinds) -> KeyProblem {
     if name == PYTHON {
         return KeyProblem::new("kind", PYTHON_HINT);
@@ -274,90 +268,64 @@ fn unknown_kind(name: &str, kinds: &ServiceKinds) -> KeyProblem {
     KeyProblem::new("kind", goodarm_files::none_of(name, &names))
 }
 
-/// What a generator is called if the job does not say.
+/// The default name of a generator.
 const GENERATOR: &str = "generator";
-/// What the Python package calls its functions in the jobs that it writes.
+/// The kind of functions in jobs that the Python package writes.
 const PYTHON: &str = "python";
 const PYTHON_HINT: &str = "a function of Python's is given from there: goodarm.run(\"job.toml\", verifiers={\"name\": function})";
 
-/// Keys that a kind does not have.
-fn foreign_keys(
-    table: &JobTable<'_>,
-    kind: &ServiceKind,
-    known: &BTreeSet<String>,
-) -> Vec<KeyProblem> {
-    unknown_keys(table, known)
-        .map(|problem| KeyProblem {
-            message: format!("{} (kind {})", problem.message, kind.name),
-            ..problem
-        })
-        .collect()
-}
-
-/// Where a job comes from.
-struct Source<'a> {
-    path: &'a Path,
-    text: &'a str,
-    overrides: &'a Overrides,
-    /// Those that a program gives.
-    candidates: Option<Candidates>,
-}
-
-/// Makes the job of what was read.
+/// Makes the job.
 fn build(
-    source: Source<'_>,
+    mut source: JobSource,
     file: &JobFile,
-    read: Vec<Option<ReadEntry>>,
-    made: Vec<Option<ReadGenerator>>,
-    mut problems: Vec<JobProblem>,
+    read: Vec<ReadService>,
+    inputs: JobInputs,
 ) -> Result<Job, JobError> {
-    let Source { path, text, overrides, candidates } = source;
-    let folder = folder_of(path);
+    let path = source.path.clone();
+    let folder = folder_of(&path);
     let mut more = Vec::new();
-    let settings = settings(file, overrides, folder, &mut more);
+    let settings = settings(file, &inputs.overrides, folder, &mut more);
     if file.generator.is_some() && file.generators.is_some() {
         more.push(KeyProblem::new("generators", "either [generator] or [[generators]], not both"));
     }
-    error::extend(&mut problems, None, more);
-    let verifier_count = read.len();
-    let (candidates, asked) = match read_candidates(file, folder, candidates) {
+    error::extend(&mut source.problems, None, more);
+    let (candidates, questions) = match read_candidates(file, folder, inputs.candidates) {
         Ok(read) => read,
         Err(error) => {
-            // Whatever else is wrong is worth knowing too.
-            error::extend(&mut problems, None, settings.problems());
+            error::extend(&mut source.problems, None, settings.problems());
             let problem = JobProblem::new(ProblemKind::Candidates, error.to_string());
-            problems.push(JobProblem { file: Some(path.to_owned()), ..problem });
-            return Err(JobError { problems });
+            source.problems.push(JobProblem { file: Some(path), ..problem });
+            return Err(JobError { problems: source.problems });
         }
     };
-    let builder = Builder { file, folder };
-    let mut verifiers = builder.verifiers(read, &candidates, asked.as_ref(), &mut problems);
-    let made = (verifier_count..).zip(made).collect();
-    let (questions, generator_places) = match asked {
-        Some(asked) => {
-            let (asked, places) = builder.generators(made, asked, &mut verifiers, &mut problems);
-            (Some(asked), places)
-        }
-        None => (None, Vec::new()),
-    };
+    let builder = SpecBuilder { file, folder };
+    let (generators, verifiers): (Vec<_>, Vec<_>) =
+        read.into_iter().partition(|read| read.generator.is_some());
+    let problems = &mut source.problems;
+    let mut verifiers = builder.verifiers(verifiers, &candidates, questions.as_ref(), problems);
+    let mut generator_places = Vec::new();
+    let questions = questions.map(|questions| {
+        let (questions, places) =
+            builder.generators(generators, questions, &mut verifiers, problems);
+        generator_places = places;
+        questions
+    });
     let (places, verifiers) = verifiers.into_iter().unzip();
-    let (path, text) = (path.to_owned(), text.to_owned());
-    let name = file.candidates.as_ref().or(file.questions.as_ref());
-    let candidates_name = name.cloned().unwrap_or_default();
-    let origin = Origin { path, text, candidates_name, places, generator_places, problems };
-    assemble(JobSpec { settings, candidates, verifiers, questions }, origin)
+    source.places = places;
+    source.places.extend(generator_places);
+    assemble(JobSpec { settings, candidates, verifiers, questions }, source)
 }
 
-/// Makes verifiers and generators of their keys, each with its place in the job.
-struct Builder<'a> {
+/// Makes the specs of services from their keys, each with its place in the job.
+struct SpecBuilder<'a> {
     file: &'a JobFile,
     folder: &'a Path,
 }
 
-impl Builder<'_> {
+impl SpecBuilder<'_> {
     fn verifiers(
         &self,
-        read: Vec<Option<ReadEntry>>,
+        read: Vec<ReadService>,
         candidates: &Candidates,
         asked: Option<&QuestionSpec>,
         problems: &mut Vec<JobProblem>,
@@ -367,8 +335,7 @@ impl Builder<'_> {
         let sample = makes_answers.map(|asked| asked.sample(candidates, &self.file.id_field));
         let shown = sample.as_ref().unwrap_or(candidates);
         let mut verifiers = Vec::new();
-        for (place, entry) in read.into_iter().enumerate() {
-            let Some(ReadEntry { keys, own }) = entry else { continue };
+        for ReadService { place, keys, own, .. } in read {
             let mut more = rubric::problems(&keys);
             if matches!(keys.votes, Some(Votes::Number(_))) && keys.kind != "llm" {
                 let message = "only an llm solver makes several draws a call: a list such as [1, 5] says what single ones imply";
@@ -387,32 +354,38 @@ impl Builder<'_> {
         verifiers
     }
 
-    /// The questions with those who make answers to them; whose answers are votes is a verifier.
+    /// Adds the generators to the questions. A generator whose answers are votes becomes a verifier.
     fn generators(
         &self,
-        made: Vec<(usize, Option<ReadGenerator>)>,
+        read: Vec<ReadService>,
         mut asked: QuestionSpec,
         verifiers: &mut Vec<(usize, ServiceSpec)>,
         problems: &mut Vec<JobProblem>,
     ) -> (QuestionSpec, Vec<usize>) {
         let mut places = Vec::new();
-        for (place, entry) in made {
-            let Some(read) = entry else { continue };
-            let keys = &read.entry.keys;
+        for service in read {
+            let ReadService { place, keys, own, generator: Some(read) } = service else { continue };
             let mut more = Vec::new();
-            let context = self.context(keys, &asked.list, Some(&asked.list), &mut more);
+            let context = self.context(&keys, &asked.list, Some(&asked.list), &mut more);
             let of_solver =
                 verifiers.iter().find_map(|(_, it)| it.service.manifest.final_answers.as_ref());
             let extractor = of_solver.map(|finals| finals.extractor.clone());
-            match generator(&read, context, &asked.answer_field, extractor, &mut more) {
-                Some(spec) if read.keys.vote == Some(true) => {
+            let finals = read.final_answers(&keys, &asked.answer_field, extractor, &mut more);
+            let service = if read.makes_answers {
+                own.build(&ServiceContext { makes_answers: true, ..context })
+            } else {
+                let message = "this kind makes no answers; command, http, human, llm and pool do";
+                Err(vec![KeyProblem::new("kind", message)])
+            };
+            let service = service.map_err(|problems| more.extend(problems)).ok();
+            if let (Some(finals), Some(service)) = (finals, service) {
+                let spec = service_spec(context, service.answering(finals), &mut more);
+                if read.keys.vote == Some(true) {
                     verifiers.push((place, ServiceSpec { proposes: true, ..spec }));
-                }
-                Some(spec) => {
+                } else {
                     asked.generators.push(spec);
                     places.push(place);
                 }
-                None => {}
             }
             asked.candidates_max = asked.candidates_max.max(read.candidates_max());
             asked.answer_bytes_max = asked.answer_bytes_max.max(read.answer_bytes_max());
@@ -436,7 +409,7 @@ impl Builder<'_> {
     }
 }
 
-/// The candidates of a job, and what they answer if that is asked for.
+/// The candidates of a job, and the questions if it has any.
 fn read_candidates(
     file: &JobFile,
     folder: &Path,
@@ -466,7 +439,7 @@ fn read_candidates(
     };
     if list.fields_of_all().contains(&answer_field) {
         list.note(format!(
-            "{}: the questions have a field {answer_field:?}, whose place the answers take; answer_field names another",
+            "{}: the questions have a field {answer_field:?}, which the answers replace; answer_field names another",
             file.questions.as_deref().unwrap_or_default()
         ));
     }
@@ -475,61 +448,54 @@ fn read_candidates(
     Ok((candidates, Some(QuestionSpec { candidates_max: 0, answer_bytes_max: 0, ..spec })))
 }
 
-/// A generator as its keys describe it.
-fn generator(
-    read: &ReadGenerator,
-    context: ServiceContext<'_>,
-    field: &str,
-    of_solver: Option<Extractor>,
-    problems: &mut Vec<KeyProblem>,
-) -> Option<ServiceSpec> {
-    let GeneratorKeys { extract, pattern, pointer, vote, .. } = &read.keys;
-    let threshold = read.entry.keys.threshold;
-    if threshold.is_none() && *vote == Some(true) {
-        let message = "with vote = true: how often a reply must agree with an answer, such as 0.5";
-        problems.push(KeyProblem::missing("threshold", message));
-    }
-    if threshold.is_some() && *vote != Some(true) {
-        problems.push(KeyProblem::new("threshold", "only where answers are votes: vote = true"));
-    }
-    if read.keys.candidates_max.is_some() && *vote == Some(true) {
-        let message = format!(
-            "not with vote = true: there every reply is a vote, and up to {PROPOSED_ANSWERS_MAX} different answers to a question are taken up"
-        );
-        problems.push(KeyProblem::new("candidates_max", message));
-    }
-    let limits = [
-        ("candidates_max", read.candidates_max(), PROPOSED_ANSWERS_MAX),
-        ("answer_bytes_max", read.answer_bytes_max(), ANSWER_BYTES_LIMIT),
-    ];
-    for (key, number, most) in limits {
-        if !(1..=most).contains(&number) {
-            problems.push(KeyProblem::new(key, format!("{number} is not between 1 and {most}")));
-        }
-    }
-    let extractor = match (extract, of_solver) {
-        (None, Some(extractor)) if pattern.is_none() && pointer.is_none() => Ok(extractor),
-        _ => Extractor::new(
-            extract.unwrap_or(ExtractName::Whole),
-            pattern.as_deref(),
-            pointer.as_deref(),
-        ),
-    };
-    let extractor = collect(extractor, problems);
-    let service = if read.makes_answers {
-        read.entry.own.build(&ServiceContext { makes_answers: true, ..context })
-    } else {
-        let message = "this kind makes no answers; command, http, human, llm and pool do";
-        Err(vec![KeyProblem::new("kind", message)])
-    };
-    let service = service.map_err(|more| problems.extend(more)).ok();
-    let (extractor, service) = (extractor?, service?);
-    let (field, bytes_max) = (field.to_owned(), read.answer_bytes_max());
-    let service = service.answering(FinalAnswerRule { field, extractor, bytes_max });
-    Some(service_spec(context, service, problems))
-}
-
 impl ReadGenerator {
+    /// How final answers are found in its replies; `service` are its other keys, `of_solver` is the default.
+    fn final_answers(
+        &self,
+        service: &ServiceKeys,
+        field: &str,
+        of_solver: Option<Extractor>,
+        problems: &mut Vec<KeyProblem>,
+    ) -> Option<FinalAnswerRule> {
+        let GeneratorKeys { extract, pattern, pointer, vote, .. } = &self.keys;
+        let is_vote = *vote == Some(true);
+        if service.threshold.is_none() && is_vote {
+            let message =
+                "with vote = true: how often a reply must agree with an answer, such as 0.5";
+            problems.push(KeyProblem::missing("threshold", message));
+        }
+        if service.threshold.is_some() && !is_vote {
+            let message = "only where answers are votes: vote = true";
+            problems.push(KeyProblem::new("threshold", message));
+        }
+        if self.keys.candidates_max.is_some() && is_vote {
+            let message = format!(
+                "not with vote = true: every reply is a vote, and up to {PROPOSED_ANSWERS_MAX} different answers to a question become candidates"
+            );
+            problems.push(KeyProblem::new("candidates_max", message));
+        }
+        let limits = [
+            ("candidates_max", self.candidates_max(), PROPOSED_ANSWERS_MAX),
+            ("answer_bytes_max", self.answer_bytes_max(), ANSWER_BYTES_LIMIT),
+        ];
+        for (key, number, most) in limits {
+            if !(1..=most).contains(&number) {
+                let message = format!("{number} is not between 1 and {most}");
+                problems.push(KeyProblem::new(key, message));
+            }
+        }
+        let extractor = match (extract, of_solver) {
+            (None, Some(extractor)) if pattern.is_none() && pointer.is_none() => Ok(extractor),
+            _ => {
+                let extract = extract.unwrap_or(ExtractName::Whole);
+                Extractor::new(extract, pattern.as_deref(), pointer.as_deref())
+            }
+        };
+        let (field, bytes_max) = (field.to_owned(), self.answer_bytes_max());
+        let extractor = collect(extractor, problems)?;
+        Some(FinalAnswerRule { field, extractor, bytes_max })
+    }
+
     fn candidates_max(&self) -> usize {
         self.keys.candidates_max.unwrap_or(CANDIDATES_MAX)
     }
@@ -593,7 +559,7 @@ fn service_spec(
             Some(Votes::Implied(sizes)) => Some(sizes.clone()),
             Some(Votes::Number(_)) | None => None,
         },
-        // A price that is wrong is not missing as well.
+        // A wrong price must not be reported as missing also.
         pricing: pricing.unwrap_or(Some(Pricing::Fixed(Cost::from_picos(1)))),
         rate: keys.rate,
         concurrency: keys.concurrency,
@@ -613,31 +579,27 @@ fn seconds(
     given.map_or(default, Duration::from_secs_f64)
 }
 
-/// Few tokens are longer.
+/// Longer tokens are rare.
 const BYTES_PER_TOKEN: usize = 8;
 /// Answers are kept in memory and in the journal.
 const ANSWER_BYTES_LIMIT: usize = 1 << 20;
 
-/// The same problems, with where they are.
+/// Adds the file and the lines of the problems.
 fn located(path: &Path, table: &JobTable<'_>, mut error: JobError) -> JobError {
-    let mut verifiers = table.tables("verifiers");
-    let verifier_count = verifiers.len();
-    verifiers.extend(generator_tables(table));
+    let services = service_entries(table);
     for problem in &mut error.problems {
-        problem.is_generator =
-            problem.verifier.as_ref().is_some_and(|(place, _)| *place >= verifier_count);
-        // The candidates are in a file of their own, which the message names.
+        let service = problem.verifier.as_ref().and_then(|(place, _)| services.get(*place));
+        problem.is_generator = service.is_some_and(|service| service.is_generator);
+        // The message names the file of candidates.
         if problem.file.is_some() || problem.kind == ProblemKind::Candidates {
             continue;
         }
         problem.file = Some(path.to_owned());
-        let place = problem.verifier.as_ref().and_then(|(place, _)| verifiers.get(*place));
-        problem.line = match (place, &problem.key, &problem.kind) {
-            (Some(verifier), _, ProblemKind::UnknownField(field)) => {
-                Some(verifier.line_with(field))
-            }
-            (Some(verifier), Some(key), _) => Some(verifier.line_of(key)),
-            (Some(verifier), None, _) => Some(verifier.line_of("")),
+        let service = service.map(|service| &service.table);
+        problem.line = match (service, &problem.key, &problem.kind) {
+            (Some(service), _, ProblemKind::UnknownField(field)) => Some(service.line_with(field)),
+            (Some(service), Some(key), _) => Some(service.line_of(key)),
+            (Some(service), None, _) => Some(service.line_of("")),
             (None, Some(key), _) if table.has(key) => Some(table.line_of(key)),
             (None, ..) => None,
         };

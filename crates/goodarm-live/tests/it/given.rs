@@ -36,12 +36,13 @@ fn given(verifier: &str) -> JobInputs {
     JobInputs {
         candidates: Some(candidates),
         verifiers: BTreeMap::from([(verifier.to_owned(), mirror)]),
+        ..JobInputs::default()
     }
 }
 
 fn parse(text: &str, given: JobInputs, output: &Path) -> Result<Job, JobError> {
     let overrides = Overrides { output: Some(output.to_owned()), ..Overrides::default() };
-    Job::parse_given(Path::new("(job)"), text.to_owned(), &overrides, given)
+    Job::parse(Path::new("(job)"), text.to_owned(), JobInputs { overrides, ..given })
 }
 
 #[track_caller]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use goodarm_core::{Cost, VoidFailure};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_data::problem::{KeyProblem, ProblemKind};
-use goodarm_live::job::{self, Job, JobSettings, JobSpec, Overrides, ServiceSpec};
+use goodarm_live::job::{self, Job, JobInputs, JobSettings, JobSpec, Overrides, ServiceSpec};
 use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
 use goodarm_live::run::Run;
 use goodarm_live::service::attempt::{Attempt, attempts};
@@ -105,7 +105,10 @@ fn kinds() -> ServiceKinds {
 
 fn read(place: &JobFolder, job: &str) -> Result<Job, goodarm_live::job::JobError> {
     place.write("job.toml", job);
-    Job::read_with(&place.path().join("job.toml"), &Overrides::default(), &kinds())
+    Job::read_with(
+        &place.path().join("job.toml"),
+        JobInputs { kinds: kinds(), ..JobInputs::default() },
+    )
 }
 
 #[test]

@@ -524,7 +524,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
     let in_order = POOLS.replacen("candidates_max = 4", "draws = \"in-order\"", 1);
     let error = complaint(&in_order);
     assert!(
-        error.contains("draws: in-order, and \"solver\" draws from pool.jsonl, too"),
+        error.contains("draws: in-order, but \"solver\" draws from pool.jsonl also"),
         "{error}"
     );
     let both = format!("{POOLS}[[generators]]\nkind = \"pool\"\npool = \"pool.jsonl\"\n");

@@ -1,6 +1,6 @@
 //! A job's text with other thresholds: comments, order and everything else stay.
 
-use goodarm_live::job::{Job, Overrides};
+use goodarm_live::job::{Job, JobInputs};
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use super::{CalibrateError, CalibrationReport};
@@ -29,7 +29,7 @@ pub(super) fn with_thresholds(
         }
     }
     let text = document.to_string();
-    Job::parse(&job.path, text.clone(), &Overrides::default())?;
+    Job::parse(&job.path, text.clone(), JobInputs::default())?;
     Ok(text)
 }
 

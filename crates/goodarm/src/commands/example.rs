@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use goodarm_live::job::{Job, Overrides};
+use goodarm_live::job::{Job, JobInputs, Overrides};
 use goodarm_live::run::Run;
 use goodarm_record::card_queue::{CardQueue as _, gold};
 use goodarm_record::control::Control;
@@ -101,7 +101,8 @@ fn certify(path: &Path, source: &str, output: &str) -> Result<(Run, Ending), Com
         fs::remove_dir_all(&output).map_err(|error| CommandError::file(&output, &error))?;
     }
     let overrides = Overrides { output: Some(output), ..Overrides::default() };
-    let job = Job::parse(path, source.to_owned(), &overrides);
+    let inputs = JobInputs { overrides, ..JobInputs::default() };
+    let job = Job::parse(path, source.to_owned(), inputs);
     let job = job.map_err(advice::job)?;
     let mut run = Run::begin(Arc::new(job)).map_err(|error| advice::run(&error))?;
     let driven = run.drive(&Control::default(), &mut ());

@@ -1,0 +1,365 @@
+//! The checks of a job, and what they make of it: its services, its run terms, its problem.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use goodarm_core::{AttributeId, Cost};
+use goodarm_data::problem::{KeyProblem, ProblemKind, collect};
+use goodarm_files::Draws;
+use goodarm_record::fingerprint::{self, Fingerprint};
+use goodarm_record::job_file::Scores;
+use goodarm_record::terms::{CriterionTerms, GeneratorTerms, RunTerms, SolverTerms, VerifierTerms};
+
+use super::error::{self, JobError, JobProblem};
+use super::questions::JobSubjects;
+use super::reader::folder_of;
+use super::requirements::{self, Requirement, criterion_name};
+use super::spec::{JobSettings, JobSpec, ServiceSpec};
+use super::{Job, JobService};
+use crate::pricing::Tariff;
+use crate::secrets::{Redactor, Secrets};
+use crate::throttle::CallLimits;
+
+/// Where a job comes from, and the problems that were found so far.
+pub(super) struct JobSource {
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+    pub(super) candidates_name: String,
+    /// For each verifier and then each generator of the spec: its place in the file. Those with problems are
+    /// not in the spec.
+    pub(super) places: Vec<usize>,
+    pub(super) problems: Vec<JobProblem>,
+}
+
+/// Checks a job.
+pub(super) fn assemble(spec: JobSpec, source: JobSource) -> Result<Job, JobError> {
+    let JobSpec { settings, candidates, verifiers, questions } = spec;
+    let JobSource { path, text, candidates_name, places, mut problems } = source;
+    let settings = settings.in_force();
+    let questions = questions.map(|questions| questions.in_force(&settings));
+    error::extend(&mut problems, None, settings.problems());
+    if let Some(questions) = &questions {
+        error::extend(&mut problems, None, questions.problems(&settings));
+        if problems.is_empty() {
+            let nothing = questions.nothing_to_certify(&candidates, &verifiers);
+            error::extend(&mut problems, None, nothing.into_iter().collect());
+        }
+    }
+    let name = Path::new(&candidates_name);
+    let subjects = JobSubjects::new(questions, candidates, &verifiers, &settings.id_field, name);
+    let mut subjects =
+        subjects.map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
+    if verifiers.is_empty() && problems.iter().all(|problem| problem.verifier.is_none()) {
+        let needed = KeyProblem::missing("verifiers", "at least one [[verifiers]] is needed");
+        error::extend(&mut problems, None, vec![needed]);
+    }
+    let generators = std::mem::take(&mut subjects.generators);
+    let (verifier_places, generator_places) = places.split_at(verifiers.len());
+    let names = BTreeSet::new();
+    let mut checker = Checker { settings: &settings, subjects: &subjects, names, problems };
+    let verifiers = checker.services(verifier_places, verifiers, false);
+    let generators = checker.services(generator_places, generators, true);
+    JobError::check(checker.problems)?;
+    let generator_terms = generators.iter().map(CheckedService::generator_terms).collect();
+    let verifier_count = verifiers.len();
+    let (mut services, verifier_terms) = with_terms(verifiers);
+    services.extend(generators.into_iter().map(|it| it.service));
+    check_fields(&subjects, &services)?;
+    check_draws(&services)?;
+    let manifests = services.iter().map(|it| &it.service.manifest);
+    let redactor = Secrets::united(manifests.clone().filter_map(|it| it.secrets.as_deref()));
+    let files = manifests.flat_map(|it| it.files.clone());
+    let terms = RunTerms {
+        unit: settings.unit,
+        budget: settings.budget,
+        delta: settings.delta,
+        guarantee: settings.guarantee,
+        policy: settings.policy.clone(),
+        calls_per_pair: settings.calls_per_pair,
+        stop_when_hopeless: settings.stop_when_hopeless,
+        candidate_count: subjects.candidates.len(),
+        verifiers: verifier_terms,
+        job: text.clone(),
+        id_field: settings.id_field.clone(),
+        files: other_files(files, &path, &candidates_name, &settings.output),
+        folder: fingerprint::way(&settings.output, folder_of(&path)),
+        questions: subjects.terms(generator_terms),
+    };
+    services.iter_mut().for_each(|it| it.redactor = redactor.clone());
+    let problem =
+        terms.problem().map_err(|error| JobError::one(ProblemKind::Terms, error.to_string()))?;
+    let JobSubjects { candidates, questions, finals, .. } = subjects;
+    Ok(Job {
+        path,
+        text,
+        settings,
+        candidates: Arc::new(candidates),
+        candidates_name,
+        questions: questions.map(Arc::new),
+        finals,
+        services,
+        verifier_count,
+        terms,
+        problem,
+    })
+}
+
+/// The files that a resumed run compares as a whole. The job's own file is compared key by key, the
+/// candidates one by one, and the outputs are written by the run.
+fn other_files(
+    files: impl Iterator<Item = Fingerprint>,
+    path: &Path,
+    candidates_name: &str,
+    output: &Path,
+) -> BTreeMap<String, String> {
+    let folder = folder_of(path);
+    let other = files.filter(|file| {
+        let place = folder.join(&file.path);
+        place != path && place != folder.join(candidates_name) && !place.starts_with(output)
+    });
+    other.map(|file| (file.path, file.blake3)).collect()
+}
+
+/// Checks services one by one, and collects their problems.
+struct Checker<'a> {
+    settings: &'a JobSettings,
+    subjects: &'a JobSubjects,
+    /// Names in use.
+    names: BTreeSet<String>,
+    problems: Vec<JobProblem>,
+}
+
+impl Checker<'_> {
+    /// The services without problems; `places` are their places in the job.
+    fn services(
+        &mut self,
+        places: &[usize],
+        specs: Vec<ServiceSpec>,
+        makes_answers: bool,
+    ) -> Vec<CheckedService> {
+        let mut checked = Vec::with_capacity(specs.len());
+        for (&place, spec) in places.iter().zip(specs) {
+            let name = spec.name.clone();
+            let criteria = spec.criteria.iter().map(|it| criterion_name(&name, &it.name));
+            self.take_names(place, &name, criteria.chain([name.clone()]).collect());
+            match self.service(place, spec, makes_answers) {
+                Ok(service) => checked.push(service),
+                Err(more) => error::extend(&mut self.problems, Some((place, &name)), more),
+            }
+        }
+        checked
+    }
+
+    fn take_names(&mut self, place: usize, name: &str, own: BTreeSet<String>) {
+        let is_taken = !self.names.is_disjoint(&own);
+        self.names.extend(own);
+        if is_taken {
+            let message = "an earlier verifier has this name: each needs one of its own, such as";
+            let taken = KeyProblem::new("name", format!("{message} {:?}", format!("{name} 2")));
+            error::extend(&mut self.problems, Some((place, name)), vec![taken]);
+        }
+    }
+
+    /// A verifier, or a generator if it makes answers; or all of its problems.
+    fn service(
+        &self,
+        place: usize,
+        spec: ServiceSpec,
+        makes_answers: bool,
+    ) -> Result<CheckedService, Vec<KeyProblem>> {
+        let mut problems = Vec::new();
+        let requirements =
+            if makes_answers { Some(Vec::new()) } else { requirements::of(&spec, &mut problems) };
+        let limits = limits(&spec, self.settings, &mut problems);
+        let tariff = collect(self.tariff(&spec), &mut problems);
+        problems.extend(self.wrong_role(&spec, makes_answers));
+        match (requirements, tariff) {
+            (Some(requirements), Some(tariff)) if problems.is_empty() => {
+                let ServiceSpec { name, kind, service, proposes, .. } = spec;
+                let criteria = requirements.iter().filter_map(|it| it.criterion.clone()).collect();
+                let (redactor, lead) = (Redactor::default(), AttributeId(0));
+                let service =
+                    JobService { name, service, tariff, limits, criteria, lead, place, redactor };
+                Ok(CheckedService { service, requirements, kind, proposes })
+            }
+            _ => Err(problems),
+        }
+    }
+
+    /// What keeps a service from being a generator or a verifier.
+    fn wrong_role(&self, spec: &ServiceSpec, makes_answers: bool) -> Vec<KeyProblem> {
+        let mut problems = Vec::new();
+        match (makes_answers, spec.service.manifest.answers_questions) {
+            (false, true) => {
+                if spec.scores.is_some_and(|it| it != Scores::Binary) {
+                    let message =
+                        "a reply agrees with an answer or does not: \"binary\", or nothing";
+                    problems.push(KeyProblem::new("scores", message));
+                }
+                if self.subjects.questions.is_none() {
+                    let message = "it answers questions, and the job has none: `questions` or `question_field` is needed";
+                    problems.push(KeyProblem::new("kind", message));
+                }
+            }
+            (true, false) => problems.push(KeyProblem::new("kind", "it does not answer questions")),
+            (false, false) | (true, true) => {}
+        }
+        problems
+    }
+
+    fn tariff(&self, spec: &ServiceSpec) -> Result<Tariff, KeyProblem> {
+        let &JobSettings { unit, budget, .. } = self.settings;
+        let pricing = spec.pricing.or_else(|| spec.service.manifest.price.pricing(unit));
+        let pricing = pricing.ok_or_else(|| {
+            let unit = format!("{unit:?}").to_lowercase();
+            KeyProblem::missing("price", format!("what a call costs, in {unit}, is needed (or metered, for what it turns out to take)"))
+        })?;
+        let tariff = Tariff::new(&pricing, || self.subjects.extent(&spec.service))?;
+        if budget != Cost::ZERO && tariff.ceiling > budget {
+            let key = spec.pricing.map_or("price", |pricing| pricing.key());
+            let ceiling = tariff.ceiling;
+            let message =
+                format!("a call may cost {ceiling}, more than the whole budget of {budget}");
+            return Err(KeyProblem::new(key, message));
+        }
+        Ok(tariff)
+    }
+}
+
+/// A service without problems, and what its run terms need.
+struct CheckedService {
+    service: JobService,
+    /// Empty if it makes answers.
+    requirements: Vec<Requirement>,
+    kind: String,
+    proposes: bool,
+}
+
+impl CheckedService {
+    /// The terms of a verifier whose first attribute is `lead`, one for each requirement.
+    fn verifier_terms(&self, lead: AttributeId) -> impl Iterator<Item = VerifierTerms> {
+        let JobService { name, service, tariff, .. } = &self.service;
+        let manifest = &service.manifest;
+        self.requirements.iter().map(move |Requirement { criterion, threshold, scores, votes }| {
+            let criterion = criterion.as_ref();
+            VerifierTerms {
+                name: criterion.map_or_else(|| name.clone(), |it| criterion_name(name, it)),
+                kind: self.kind.clone(),
+                threshold: *threshold,
+                scores: *scores,
+                ceiling: tariff.ceiling,
+                metered: tariff.is_metered(),
+                mean_over: manifest.mean_over,
+                votes: votes.clone(),
+                solves: manifest
+                    .answers_questions
+                    .then_some(SolverTerms { proposes: self.proposes }),
+                people: service.people().cloned(),
+                criterion: criterion.map(|it| CriterionTerms {
+                    verifier: name.clone(),
+                    name: it.clone(),
+                    first: lead.index(),
+                }),
+            }
+        })
+    }
+
+    fn generator_terms(&self) -> GeneratorTerms {
+        let JobService { name, service, tariff, .. } = &self.service;
+        GeneratorTerms {
+            name: name.clone(),
+            kind: self.kind.clone(),
+            ceiling: tariff.ceiling,
+            metered: tariff.is_metered(),
+            people: service.people().cloned(),
+        }
+    }
+}
+
+/// The verifiers, and the terms of all their attributes.
+fn with_terms(checked: Vec<CheckedService>) -> (Vec<JobService>, Vec<VerifierTerms>) {
+    let (mut verifiers, mut terms) = (Vec::new(), Vec::new());
+    for checked in checked {
+        let lead = AttributeId(u32::try_from(terms.len()).expect("there are fewer than 2^32"));
+        terms.extend(checked.verifier_terms(lead));
+        verifiers.push(JobService { lead, ..checked.service });
+    }
+    (verifiers, terms)
+}
+
+fn limits(
+    spec: &ServiceSpec,
+    settings: &JobSettings,
+    problems: &mut Vec<KeyProblem>,
+) -> CallLimits {
+    let concurrency = spec.concurrency.unwrap_or(settings.concurrency);
+    if spec.concurrency == Some(0) {
+        problems.push(KeyProblem::new("concurrency", "at least 1"));
+    }
+    if let Some(rate) = spec.rate {
+        collect(in_range("rate", rate), problems);
+    }
+    CallLimits {
+        concurrency: concurrency.max(1),
+        rate: spec.rate,
+        retries: spec.retries,
+        patience: spec.patience,
+    }
+}
+
+/// A number of seconds, or of requests per second.
+pub(super) fn in_range(key: &str, value: f64) -> Result<f64, KeyProblem> {
+    if value > 0.0 && value <= NUMBER_MAX {
+        return Ok(value);
+    }
+    let message = format!("{value} is not more than 0 and at most {NUMBER_MAX:e}");
+    Err(KeyProblem::new(key, message))
+}
+
+/// Checks that each service finds the fields that it needs in its inputs.
+fn check_fields(subjects: &JobSubjects, services: &[JobService]) -> Result<(), JobError> {
+    let unknown = services.iter().flat_map(|service| {
+        let fields = subjects.shown_to(&service.service);
+        let fields = fields.unknown_fields(&service.service.manifest.fields);
+        fields.into_iter().map(|(field, nearest)| {
+            JobProblem::unknown_field(service.place, &service.name, field, nearest)
+        })
+    });
+    JobError::check(unknown.collect())?;
+    for answers_questions in [false, true] {
+        let manifests = services.iter().map(|service| &service.service.manifest);
+        let with = manifests.filter(|manifest| manifest.answers_questions == answers_questions);
+        let needed: BTreeSet<String> = with.flat_map(|it| it.fields.iter().cloned()).collect();
+        let missing = subjects.shown(answers_questions).require_fields(&needed);
+        missing.map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Checks that services which draw in order share no recording: a reply that one has seen is not fresh for
+/// another.
+fn check_draws(services: &[JobService]) -> Result<(), JobError> {
+    let mut problems = Vec::new();
+    for (index, service) in services.iter().enumerate() {
+        let drawn = service.service.manifest.draws_from.as_ref();
+        let Some(drawn) = drawn.filter(|it| it.draws == Draws::InOrder) else { continue };
+        let path = &drawn.recording;
+        let mut others = services.iter().enumerate().filter(|(other, _)| *other != index);
+        let other = others.find(|(_, other)| {
+            let theirs = other.service.manifest.draws_from.as_ref();
+            theirs.is_some_and(|theirs| theirs.recording == *path)
+        });
+        if let Some((_, other)) = other {
+            let message = format!(
+                "in-order, but {:?} draws from {path} also: a reply that both see is not fresh; use with-replacement, or a file for each",
+                other.name
+            );
+            let problem = KeyProblem::new("draws", message);
+            error::extend(&mut problems, Some((service.place, &service.name)), vec![problem]);
+        }
+    }
+    JobError::check(problems)
+}
+
+const NUMBER_MAX: f64 = 1e6;
