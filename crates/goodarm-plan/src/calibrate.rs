@@ -1,5 +1,5 @@
-//! Which thresholds a job's verifiers should have: from a pilot recording and labelled answers to a page, a
-//! table and the job's new text. What is claimed of them is in [`goodarm_core::calibration`].
+//! Chooses thresholds for a job's verifiers from a pilot recording and labelled answers, and writes a page, a table
+//! and the job's new text. [`goodarm_core::calibration`] states what is proved about them.
 
 mod answers;
 mod budget;
@@ -29,7 +29,7 @@ use self::pilot::Pilot;
 use goodarm_report::plot_file::{self, PlotFileError};
 use goodarm_report::words::printable;
 
-/// Why thresholds cannot be looked for.
+/// Why thresholds cannot be chosen.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CalibrateError {
@@ -44,22 +44,22 @@ pub enum CalibrateError {
         "{}: the job is about questions: its answers are made during a run, and a recording has none of them; calibrate a job of answers to such questions, with the same verifiers", .0.display()
     )]
     Questions(PathBuf),
-    /// There is no recording yet: how many calls make one, and what they may cost.
+    /// There is no recording yet; the calls for one, and their cost.
     #[error("{}: there is no recording; one with {calls} calls a pair costs {cost} at most", path.display())]
     NoRecording {
-        /// Of which job.
+        /// The job.
         job: PathBuf,
-        /// Where it was looked for.
+        /// The missing recording.
         path: PathBuf,
-        /// The calls of each verifier on each answer that suffice.
+        /// Calls of each verifier on each answer that suffice.
         calls: u64,
-        /// What that may cost.
+        /// The most that they cost.
         cost: String,
     },
     /// The recording cannot be used: a line for each problem.
     #[error("{}", .0.join("\n"))]
     Recording(Vec<String>),
-    /// The file of labels, labels that are about nothing in the pilot, or fields that are not there: a line for each.
+    /// Problems with the file of labels, with labels of unknown answers, or with missing fields: a line for each.
     #[error("{}", .0.join("\n"))]
     Labels(Vec<String>),
     /// More labels were planned than there are answers, or fewer than there are labels.
@@ -67,22 +67,22 @@ pub enum CalibrateError {
         "planned-labels: {planned} is not between {labels}, the labels at hand, and {answers}, all recorded answers"
     )]
     Planned {
-        /// As many as were planned.
+        /// The planned number.
         planned: u64,
-        /// As many as there are.
+        /// Labels at hand.
         labels: u64,
         /// Recorded answers.
         answers: u64,
     },
-    /// Nothing of the job may be moved.
+    /// The job has no threshold to choose.
     #[error("{}: no threshold to choose: {reason}", path.display())]
     NothingFree {
         /// The job.
         path: PathBuf,
-        /// What its verifiers are.
+        /// Why.
         reason: &'static str,
     },
-    /// The job's text cannot take the thresholds.
+    /// The thresholds cannot be put into the job's text.
     #[error("{}: {reason}", path.display())]
     JobText {
         /// The job.
@@ -101,23 +101,23 @@ pub enum CalibrateError {
     Plot(#[from] PlotFileError),
 }
 
-/// What is wanted.
+/// What to calibrate, and the goal.
 pub struct CalibrationRequest<'a> {
-    /// Whose thresholds.
+    /// The job.
     pub job: &'a Job,
-    /// The pilot.
+    /// The pilot recording.
     pub recording: &'a Path,
-    /// Which answers are right.
+    /// The labels.
     pub labels: LabelSource<'a>,
-    /// The share of right answers among those that pass.
+    /// The wanted share of right answers among those that pass.
     pub precision: f64,
-    /// The probability with which that may be wrong.
+    /// The error probability.
     pub delta: f64,
-    /// For how many labels the path is laid out; as many as there are if none.
+    /// The number of labels that the path is planned for; by default those at hand.
     pub planned_labels: Option<u64>,
 }
 
-/// Looks for thresholds. Nothing is written.
+/// Chooses thresholds. Writes nothing.
 pub fn calibrate(request: &CalibrationRequest<'_>) -> Result<CalibrationReport, CalibrateError> {
     let goal = goal(request)?;
     let pilot = Pilot::read(request.job, request.recording)?;
@@ -131,11 +131,11 @@ pub fn calibrate(request: &CalibrationRequest<'_>) -> Result<CalibrationReport, 
     let columns: Vec<PilotScores> = pilot.verifiers.iter().map(|it| it.column.clone()).collect();
     let path = ThresholdPath::new(&columns, goal, planned);
     let walked = path.walk(&labels);
-    let setting = report::CalibrationData { pilot: &pilot, labels: &labels, planned, goal };
-    let mut finding = setting.finding(&path, &walked);
-    finding.omissions = setting.omissions(&columns, &finding);
-    finding.offers = budget::offers(request.job, &setting, &columns);
-    Ok(finding)
+    let data = report::CalibrationData { pilot: &pilot, labels: &labels, planned, goal };
+    let mut report = data.report(&path, &walked);
+    report.omissions = data.redundant_verifiers(&columns, &report);
+    report.offers = budget::offers(request.job, &data, &columns);
+    Ok(report)
 }
 
 /// The goal, checked.
@@ -144,22 +144,22 @@ fn goal(request: &CalibrationRequest<'_>) -> Result<Goal, CalibrateError> {
     Goal::new(request.precision, request.delta).map_err(CalibrateError::Delta)
 }
 
-/// The job's text with the thresholds that were found; none if none were.
+/// The job's text with the new thresholds; `None` if none were found.
 pub fn new_job_text(
     job: &Job,
-    finding: &CalibrationReport,
+    report: &CalibrationReport,
 ) -> Result<Option<String>, CalibrateError> {
-    if finding.chosen.is_none() {
+    if report.chosen.is_none() {
         return Ok(None);
     }
-    job_text::with_thresholds(job, finding).map(Some)
+    job_text::with_thresholds(job, report).map(Some)
 }
 
 /// Writes the page, the table and the plots into a folder.
-pub fn write(finding: &CalibrationReport, folder: &Path) -> Result<(), CalibrateError> {
+pub fn write(report: &CalibrationReport, folder: &Path) -> Result<(), CalibrateError> {
     std::fs::create_dir_all(folder)
         .map_err(|error| OutputError::File { path: folder.to_owned(), error })?;
-    let figures = draw::figures(finding);
+    let figures = draw::figures(report);
     for (name, figure) in &figures {
         plot_file::write(figure, &folder.join(format!("{name}.svg")))?;
     }
@@ -168,14 +168,14 @@ pub fn write(finding: &CalibrationReport, folder: &Path) -> Result<(), Calibrate
             std::io::Write::write_all(file, text.as_bytes())
         })
     };
-    put("calibration.json", &(json(finding) + "\n"))?;
-    put("index.html", &page::page(finding, &figures))?;
+    put("calibration.json", &(json(report) + "\n"))?;
+    put("index.html", &page::page(report, &figures))?;
     Ok(())
 }
 
-/// The finding as JSON.
-pub fn json(finding: &CalibrationReport) -> String {
-    serde_json::to_string_pretty(finding).expect("plain data")
+/// As JSON.
+pub fn json(report: &CalibrationReport) -> String {
+    serde_json::to_string_pretty(report).expect("plain data")
 }
 
 /// A number of answers or labels as a real number.
@@ -184,7 +184,7 @@ pub(crate) const fn real(count: u64) -> f64 {
     count as f64
 }
 
-/// A name of others in quotes.
+/// A name in quotes, printable.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", printable(name))
 }

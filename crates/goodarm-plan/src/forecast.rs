@@ -1,4 +1,4 @@
-//! What is known of a job or of a recording, as the description that a plan starts from.
+//! Makes the description that a plan simulates from a job or a recording.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use goodarm_report::words::counted;
 
-/// Why a file describes nothing that could be planned.
+/// Why a file cannot be planned.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ForecastError {
@@ -24,41 +24,41 @@ pub enum ForecastError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// It does not say what a plan file says.
+    /// It is not a valid plan file.
     #[error("{}: {error}", path.display())]
     Text {
         /// The file.
         path: PathBuf,
-        /// Where, and what was meant.
+        /// The line, and what was expected.
         error: TomlError,
     },
-    /// It is a job, and a wrong one.
+    /// It is an invalid job.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// It is a recording, and a wrong one: a line for each problem.
+    /// It is an invalid recording: a line for each problem.
     #[error("{}", .0.join("\n"))]
     Recording(Vec<String>),
-    /// A recording in which every verifier lacks the answers of another one.
+    /// A recording without an answer that all verifiers scored.
     #[error("no answer has outcomes of every verifier")]
     NoAnswers,
-    /// A recording has the scores of answers, and a job about questions makes others.
+    /// A job about questions makes new answers, which a recording does not have.
     #[error("the job is about questions, whose answers are not those of a recording")]
     RecordingOfQuestions,
 }
 
-/// A description of answers and verifiers, and how much larger the real thing is.
+/// A description of answers and verifiers, and how much larger the job is.
 pub struct Forecast {
     /// What is simulated.
     pub spec: PlanSpec,
-    /// Of so many answers, or questions, one is described.
+    /// Answers, or questions, of the job for each one that is simulated.
     pub scale: f64,
 }
 
 impl Forecast {
-    /// That a part stands for the whole, if it does.
+    /// A note that only a part of the job is simulated, if so.
     pub fn share_note(&self, job: &Job) -> Option<String> {
         let (all, noun, count) = match (&job.questions, self.spec.questions) {
             (Some(questions), Some(count)) => (questions.list.len(), "question", count),
@@ -79,16 +79,16 @@ pub fn good_share(job: &Job) -> f64 {
     job.settings.expect.map_or(GOOD_SHARE, |expect| expect.good)
 }
 
-/// The most calls that a fixed design makes, and the most that they cost.
+/// The most calls of a fixed design, and their cost.
 pub struct DesignCost {
-    /// How many calls.
+    /// The most calls.
     pub call_max: u64,
-    /// For how much.
+    /// The most that they cost.
     pub cost_max: Cost,
 }
 
-/// What so many calls of every kind come to: of each verifier on each answer, one of those that always say
-/// the same, and of each generator and each solver on each question.
+/// The cost of `calls` calls of each noisy verifier on each answer, one call of each exact one, and `calls` calls
+/// of each generator and each solver on each question.
 pub fn design(job: &Job, calls: u64) -> DesignCost {
     let questions = job.questions.as_ref().map_or(0, |questions| questions.list.len()) as u64;
     let made = questions.saturating_mul(calls).saturating_mul(job.generators().len() as u64);
@@ -112,9 +112,9 @@ pub fn design(job: &Job, calls: u64) -> DesignCost {
     design
 }
 
-/// A job's verifiers, and answers as its `[expect]` has them, or as a guess without it.
+/// A job's verifiers, with the answers of its `[expect]`, or a guess.
 pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
-    // A recording certifies nothing: what is planned is the run that comes after it.
+    // A recording certifies nothing: the plan is for the run after it.
     let settings = Some(&job.settings).filter(|settings| !settings.is_recording());
     let spec = PlanSpec {
         delta: job.settings.delta,
@@ -133,7 +133,7 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
     }
 }
 
-/// The price of a call is its ceiling, whatever it scores.
+/// The price of a call is its ceiling.
 fn verifier(job: &Job, terms: &VerifierTerms) -> PlanVerifier {
     let criterion = terms.criterion.as_ref();
     let lead = criterion.map(|criterion| &job.terms.verifiers[criterion.first]);
@@ -166,13 +166,13 @@ fn of_answers(job: &Job, spec: PlanSpec) -> Forecast {
     Forecast { spec: PlanSpec { budget, answers: answers.collect(), ..spec }, scale }
 }
 
-/// A job about questions: some of them stand for all, with the answers that are given to them.
+/// A job about questions: a sample stands for all, with the given answers to them.
 fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
     let simulated = terms.count.min(SIMULATED_QUESTIONS_MAX);
     let scale = ratio(terms.count, simulated);
     let mut given_each = vec![0; terms.count];
     terms.answers.iter().for_each(|&(question, _)| given_each[question as usize] += 1);
-    // From all over the file: questions with answers may come first.
+    // Evenly over the file: questions with answers may come first.
     let places = (0..simulated).map(|place| place * terms.count / simulated.max(1));
     let given_each = places.map(|place| given_each[place]).collect();
     let generator = |terms: &GeneratorTerms| PlanGenerator {
@@ -180,7 +180,7 @@ fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
         price: terms.ceiling.units(),
         good: None,
     };
-    // Each question has the same part of a union, however many are simulated.
+    // Each question has the same share of a union, for any number of simulated questions.
     let is_union = job.settings.guarantee == GuaranteeName::Union;
     let spec = PlanSpec {
         delta: if is_union { spec.delta / scale } else { spec.delta },
@@ -209,7 +209,7 @@ fn mean_of(job: &Job, terms: &VerifierTerms, is_good: bool) -> f64 {
     let expect = job.settings.expect;
     let threshold = terms.threshold;
     match (terms.scores == Scores::Exact, is_good) {
-        // An answer that fails a check costs next to nothing, so a forecast need not count it.
+        // An answer that fails a check costs almost nothing, so a forecast does not count it.
         (true, _) => 1.0,
         (false, true) => {
             expect.and_then(|expect| expect.good_mean).unwrap_or(f64::midpoint(threshold, 1.0))
@@ -218,7 +218,7 @@ fn mean_of(job: &Job, terms: &VerifierTerms, is_good: bool) -> f64 {
     }
 }
 
-/// A recording's verifiers, at their mean prices, and its answers, with their means as recorded.
+/// A recording's verifiers with their mean prices, and its answers with their recorded means.
 pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastError> {
     let names = recording::verifiers(path).map_err(ForecastError::Recording)?;
     let recordings = recordings(path, &names)?;
@@ -228,7 +228,7 @@ pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastE
         let is_once = recording.ids().all(|id| recording.of(id).is_some_and(|it| it.len() == 1));
         let mut scores = recording.outcomes().filter_map(|outcome| outcome.score);
         let scores = if is_once && price <= PRICE_MIN {
-            // A check, which says the same again: of one that is free and noisy, calls would never end.
+            // A check: calls of a verifier that is free and noisy would never end.
             Scores::Exact
         } else if scores.all(is_binary) {
             Scores::Binary
@@ -249,15 +249,15 @@ pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastE
     })
 }
 
-/// The answers of a recording, as the verifiers of a job see them.
+/// The answers of a recording, with the means of the job's verifiers.
 pub fn recorded_answers(path: &Path, spec: &PlanSpec) -> Result<Vec<AnswerSpec>, ForecastError> {
     let names: Vec<String> = spec.verifiers.iter().map(|verifier| verifier.name.clone()).collect();
     let recordings = recordings(path, &names)?;
     answers(&recordings).ok_or(ForecastError::NoAnswers)
 }
 
-/// Moves recorded means away from thresholds that they are next to: an answer on its threshold would take
-/// calls without end, and how close it truly is, a recording cannot tell.
+/// Moves recorded means away from thresholds: an answer on its threshold would need unlimited calls, and a
+/// recording cannot tell how close it really is.
 pub fn keep_apart(spec: &mut PlanSpec) {
     for answer in &mut spec.answers {
         for (mean, verifier) in answer.means.iter_mut().zip(&spec.verifiers) {
@@ -275,7 +275,7 @@ fn recordings(path: &Path, names: &[String]) -> Result<Vec<Recording>, ForecastE
     names.iter().map(read).collect()
 }
 
-/// Each answer that every verifier was recorded on; none if there is none.
+/// The answers that every verifier was recorded on; `None` if there are none.
 fn answers(recordings: &[Recording]) -> Option<Vec<AnswerSpec>> {
     let ids: BTreeSet<&str> = recordings.first()?.ids().collect();
     let means = ids.into_iter().filter_map(|id| {
@@ -296,15 +296,15 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     if count > 0.0 { sum / count } else { 0.0 }
 }
 
-/// Larger jobs are forecast from a part of them.
+/// Larger jobs are forecast from a sample.
 const SIMULATED_ANSWERS_MAX: usize = 1000;
 const SIMULATED_QUESTIONS_MAX: usize = 500;
-/// Without anything to go by.
+/// Guesses for jobs without `[expect]`.
 const GOOD_SHARE: f64 = 0.6;
 const SPREAD: f64 = 0.05;
 const SLACK: f64 = 0.1;
 const GAP_MIN: f64 = 0.02;
-/// What a check costs in a job.
-const PRICE_MIN: f64 = 1e-9;
+/// The price of a check in a job.
+pub(crate) const PRICE_MIN: f64 = 1e-9;
 const THRESHOLD: f64 = 0.5;
 const DELTA: f64 = 0.05;

@@ -1,4 +1,4 @@
-//! What is to be planned: a plan file, a job or a recording, and what was said on top of it.
+//! The input of a plan: a plan file, a job or a recording, and settings that override it.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -11,36 +11,36 @@ use serde_json::Value;
 
 use crate::forecast::{self, ForecastError};
 
-/// What takes the place of what a file says.
+/// Settings that replace those of the file.
 #[derive(Clone, Debug, Default)]
 pub struct PlanOverrides {
-    /// What might be spent.
+    /// The budget.
     pub budget: Option<f64>,
     /// The error probability.
     pub delta: Option<f64>,
     /// The threshold of every verifier.
     pub threshold: Option<f64>,
-    /// A recording that has the answers.
+    /// A recording with the answers.
     pub recording: Option<PathBuf>,
 }
 
-/// Answers and verifiers as a file describes them.
+/// Answers and verifiers, described by a file.
 #[derive(Debug)]
 pub struct PlanInput {
     spec: PlanSpec,
     is_recorded: bool,
-    /// What a person should know about how a job's candidates were read.
+    /// Notes about how a job's candidates were read.
     pub candidate_notes: Vec<String>,
-    /// That a part stands for the whole, if it does.
+    /// A note that only a part of the job is simulated, if so.
     pub share_note: Option<String>,
 }
 
 impl PlanInput {
-    /// Reads a plan file, a job or a recording; which of them a file is, it says itself.
-    pub fn read(path: &Path, wishes: &PlanOverrides) -> Result<Self, ForecastError> {
+    /// Reads a plan file, a job or a recording, recognized by its content.
+    pub fn read(path: &Path, overrides: &PlanOverrides) -> Result<Self, ForecastError> {
         if is_recording(path) {
             let spec = forecast::of_recording(path, REPETITIONS)?;
-            return Ok(Self { is_recorded: true, ..Self::new(spec, wishes) });
+            return Ok(Self { is_recorded: true, ..Self::new(spec, overrides) });
         }
         let text = fs::read_to_string(path)
             .map_err(|error| ForecastError::File { path: path.to_owned(), error })?;
@@ -48,27 +48,27 @@ impl PlanInput {
         // A job names files; a plan has only numbers of answers and questions.
         let is_job = |file: Value| !file["candidates"].is_null() || file["questions"].is_string();
         if file.is_ok_and(is_job) {
-            return Self::read_job(path, wishes);
+            return Self::read_job(path, overrides);
         }
         let spec = toml_text::parse(&text)
             .map_err(|error| ForecastError::Text { path: path.to_owned(), error })?;
-        Ok(Self::new(spec, wishes))
+        Ok(Self::new(spec, overrides))
     }
 
-    /// What a plan file would say.
-    pub fn new(mut spec: PlanSpec, wishes: &PlanOverrides) -> Self {
-        spec.budget = wishes.budget.or(spec.budget);
+    /// A plan that is not in a file.
+    pub fn new(mut spec: PlanSpec, overrides: &PlanOverrides) -> Self {
+        spec.budget = overrides.budget.or(spec.budget);
         Self { spec, is_recorded: false, candidate_notes: Vec::new(), share_note: None }
     }
 
-    fn read_job(path: &Path, wishes: &PlanOverrides) -> Result<Self, ForecastError> {
-        let overrides = Overrides { budget: wishes.budget, ..Overrides::default() };
-        let job = Job::read(path, &overrides)?;
+    fn read_job(path: &Path, overrides: &PlanOverrides) -> Result<Self, ForecastError> {
+        let of_job = Overrides { budget: overrides.budget, ..Overrides::default() };
+        let job = Job::read(path, &of_job)?;
         let forecast = forecast::of_job(&job, REPETITIONS);
         let mut share_note = forecast.share_note(&job);
         let mut spec = forecast.spec;
         // A recording has all answers.
-        if wishes.recording.is_some() {
+        if overrides.recording.is_some() {
             if job.questions.is_some() {
                 return Err(ForecastError::RecordingOfQuestions);
             }
@@ -79,26 +79,26 @@ impl PlanInput {
         Ok(Self { spec, is_recorded: false, candidate_notes, share_note })
     }
 
-    /// What is to be planned once all wishes are met; a recording is read here.
-    pub fn with_overrides(self, wishes: &PlanOverrides) -> Result<PlanSpec, ForecastError> {
+    /// The plan with all overrides; reads the recording.
+    pub fn with_overrides(self, overrides: &PlanOverrides) -> Result<PlanSpec, ForecastError> {
         let Self { mut spec, is_recorded, .. } = self;
-        if let Some(recording) = &wishes.recording {
+        if let Some(recording) = &overrides.recording {
             spec.answers = forecast::recorded_answers(recording, &spec)?;
         }
-        if let Some(delta) = wishes.delta {
+        if let Some(delta) = overrides.delta {
             spec.delta = delta;
         }
-        if let Some(threshold) = wishes.threshold {
+        if let Some(threshold) = overrides.threshold {
             spec.verifiers.iter_mut().for_each(|verifier| verifier.threshold = threshold);
         }
-        if wishes.recording.is_some() || is_recorded {
+        if overrides.recording.is_some() || is_recorded {
             forecast::keep_apart(&mut spec);
         }
         Ok(spec)
     }
 }
 
-/// Whether it is a run's folder, its first line says that it is one, or it is packed as only recordings are.
+/// Whether it is a run's folder, has the first line of a recording, or is compressed, which only recordings are.
 fn is_recording(path: &Path) -> bool {
     if path.is_dir() {
         return true;

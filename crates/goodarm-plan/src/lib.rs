@@ -1,5 +1,5 @@
-//! What a job will come to, before it is run: [`calibrate`] chooses thresholds, [`forecast`] says what a budget may
-//! buy, [`input`] says what is to be planned, and [`plan`] shows it. Nothing here prints or exits.
+//! Before a job is run: [`calibrate`] chooses thresholds, [`forecast`] estimates what a budget buys, [`input`] reads
+//! what to plan, and [`plan`] shows the plan. Nothing here prints or exits.
 
 pub mod calibrate;
 pub mod forecast;

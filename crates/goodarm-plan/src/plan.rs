@@ -61,7 +61,7 @@ pub fn text(plan: &Plan) -> String {
     text
 }
 
-/// What is planned: so many answers, or questions.
+/// The numbers of answers and questions.
 fn subject(plan: &Plan) -> String {
     let (delta, sessions) = (plan.delta, counted(plan.repetitions, "simulated session"));
     let answers = counted(plan.answers, "answer");
@@ -105,7 +105,7 @@ fn bought(plan: &Plan, purchase: &Purchase) -> String {
     )
 }
 
-/// That simulated sessions were cut off, and what that means.
+/// A note that simulated sessions were cut off.
 pub fn cut_off(cut: &Truncation, plan: &Plan) -> String {
     let Truncation { calls, of_steps, of_purchase } = *cut;
     let sessions = counted(plan.repetitions, "session");
@@ -124,7 +124,7 @@ pub fn cut_off(cut: &Truncation, plan: &Plan) -> String {
     format!("To keep this short, sessions were cut off after {calls} each: {}.", parts.join("; "))
 }
 
-/// An amount of whatever the prices are in.
+/// An amount in the unit of the prices.
 fn shown(units: f64) -> String {
     about(units, Unit::default())
 }
@@ -134,7 +134,7 @@ fn answers_about(median: f64) -> String {
     format!("{median} {}", if (median - 1.0).abs() < f64::EPSILON { "answer" } else { "answers" })
 }
 
-/// What so many certificates cost, a row for each number of them; docs/plan.md describes the columns.
+/// The cost of each number of certificates, one row each; docs/plan.md describes the columns.
 pub fn table(plan: &Plan) -> Table {
     let theory = |of: fn(StepTheory) -> f64| {
         TableColumn::Reals(plan.steps.iter().map(|step| step.theory.map(of)).collect())

@@ -44,19 +44,19 @@ pub(crate) fn start_plan(
     threshold: Option<f64>,
     recording: Option<PathBuf>,
 ) -> PyResult<PlanWork> {
-    let wishes = PlanOverrides { budget, delta, threshold, recording };
+    let overrides = PlanOverrides { budget, delta, threshold, recording };
     PlanWork::start(move |cancelled| {
-        let description = match keys {
-            None => PlanInput::read(&path, &wishes)?,
+        let input = match keys {
+            None => PlanInput::read(&path, &overrides)?,
             Some(keys) => {
                 let spec = json_text::parse(keys.as_bytes())
                     .map_err(|error| PlanFailure::of_keys(error.reason()))?;
-                PlanInput::new(spec, &wishes)
+                PlanInput::new(spec, &overrides)
             }
         };
-        let mut notes = description.candidate_notes.clone();
-        notes.extend(description.share_note.clone());
-        let spec = description.with_overrides(&wishes)?;
+        let mut notes = input.candidate_notes.clone();
+        notes.extend(input.share_note.clone());
+        let spec = input.with_overrides(&overrides)?;
         let plan =
             plan_until(&spec, cancelled).map_err(|error| PlanFailure::of("PlanError", &error))?;
         Ok(NativePlan { plan, notes })

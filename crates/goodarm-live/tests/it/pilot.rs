@@ -179,7 +179,7 @@ fn what_a_fixed_design_needs_is_said() {
     };
     assert!(said("calls_per_pair = 6", "").contains("calls_per_pair"), "it is missing");
     assert!(said("calls_per_pair = 6", "calls_per_pair = 0").contains("above 0"));
-    assert!(said("policy = \"fixed\"", "policy = \"rcb\"").contains("only policy = \"fixed\""));
+    assert!(said("policy = \"fixed\"", "policy = \"rcb\"").contains("only for policy = \"fixed\""));
     let none = "guarantee = \"none\"\npolicy = \"rcb\"";
     assert!(said("policy = \"fixed\"\ncalls_per_pair = 6", none).contains("certifies nothing"));
     // What the job promises otherwise does not count.

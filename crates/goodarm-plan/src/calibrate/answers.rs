@@ -1,4 +1,4 @@
-//! Which answers of a pilot are right.
+//! The labels of the answers of a pilot.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ use super::{CalibrateError, CalibrationRequest, quoted};
 pub enum LabelSource<'a> {
     /// A file with ids and labels.
     File(&'a Path),
-    /// Two fields of the candidates that say the same if the answer is right.
+    /// Two fields of the candidates that are equal if the answer is right.
     Fields {
         /// The field with the right answer.
         field: &'a str,
@@ -27,7 +27,7 @@ pub enum LabelSource<'a> {
     },
 }
 
-/// Places among the pilot's answers, and whether they are right; one that nobody could tell is not.
+/// Indices of the pilot's answers, and whether they are right; an answer labelled "cannot tell" is not.
 pub(super) fn labels(
     request: &CalibrationRequest<'_>,
     pilot: &Pilot,
@@ -85,7 +85,7 @@ fn of_fields(
     told(labels, problems)
 }
 
-/// What a field says, as a text.
+/// The text of a field.
 fn text(candidate: &Candidate, field: &str) -> Result<String, String> {
     match candidate.field(field) {
         Some(Value::String(text)) => Ok(text.clone()),

@@ -1,4 +1,4 @@
-//! What the job's budget buys at other wishes, by simulation.
+//! What the job's budget buys at other precisions, by simulation.
 
 use goodarm_core::calibration::PilotScores;
 use goodarm_live::job::Job;
@@ -9,21 +9,21 @@ use super::real;
 use super::report::{CalibrationData, PrecisionOption};
 use crate::forecast;
 
-/// What each of some wishes would give, and the one that was asked for.
+/// What some precisions would give, and the wanted one.
 pub(super) fn offers(
     job: &Job,
-    setting: &CalibrationData<'_>,
+    data: &CalibrationData<'_>,
     columns: &[PilotScores],
 ) -> Vec<PrecisionOption> {
-    let asked = setting.goal.precision();
-    let mut wishes: Vec<f64> = WISHES.to_vec();
-    if wishes.iter().all(|wish| (wish - asked).abs() > SAME_WISH) {
-        wishes.push(asked);
-        wishes.sort_by(f64::total_cmp);
+    let wanted = data.goal.precision();
+    let mut precisions: Vec<f64> = PRECISIONS.to_vec();
+    if precisions.iter().all(|other| (other - wanted).abs() > PRECISION_TOLERANCE) {
+        precisions.push(wanted);
+        precisions.sort_by(f64::total_cmp);
     }
     let mut offers: Vec<PrecisionOption> = Vec::new();
-    for precision in wishes {
-        let Some((thresholds, kept)) = setting.kept(columns, precision) else {
+    for precision in precisions {
+        let Some((thresholds, kept)) = data.kept(columns, precision) else {
             let nothing = PrecisionOption {
                 precision,
                 thresholds: None,
@@ -35,12 +35,12 @@ pub(super) fn offers(
             continue;
         };
         let thresholds = Some(thresholds);
-        // Neighbouring wishes often lead to the same step.
+        // Neighbouring precisions often lead to the same step.
         let same = offers.iter().find(|offer| offer.thresholds == thresholds).cloned();
         offers.push(match same {
             Some(same) => PrecisionOption { precision, ..same },
             None => {
-                let bought = thresholds.as_deref().and_then(|it| bought(job, setting.pilot, it));
+                let bought = thresholds.as_deref().and_then(|it| bought(job, data.pilot, it));
                 let (certified, spent) = bought.unzip();
                 PrecisionOption { precision, thresholds, kept, certified, spent }
             }
@@ -49,16 +49,16 @@ pub(super) fn offers(
     offers
 }
 
-/// What the budget buys with these thresholds; none if such verifiers cannot be simulated.
+/// What the budget buys with these thresholds; `None` if such verifiers cannot be simulated.
 fn bought(job: &Job, pilot: &Pilot, thresholds: &[f64]) -> Option<(Spread, f64)> {
     let mut spec = forecast::of_job(job, REPETITIONS).spec;
     for ((verifier, threshold), recorded) in
         spec.verifiers.iter_mut().zip(thresholds).zip(&pilot.verifiers)
     {
         verifier.threshold = *threshold;
-        verifier.price = recorded.price.max(PRICE_MIN);
+        verifier.price = recorded.report.price.max(forecast::PRICE_MIN);
     }
-    // Some answers from all over the pilot stand for all, with their share of the budget.
+    // An even sample of the pilot stands for all answers, with its share of the budget.
     let stride = pilot.arms.len().div_ceil(ANSWERS_MAX);
     let answers = (0..pilot.arms.len()).step_by(stride).map(|place| {
         let mean = |it: &super::pilot::PilotVerifier| {
@@ -80,10 +80,9 @@ fn bought(job: &Job, pilot: &Pilot, thresholds: &[f64]) -> Option<(Spread, f64)>
 }
 
 /// Wishes that a curve is drawn through.
-const WISHES: [f64; 6] = [0.8, 0.85, 0.9, 0.95, 0.97, 0.99];
-const SAME_WISH: f64 = 1e-9;
+const PRECISIONS: [f64; 6] = [0.8, 0.85, 0.9, 0.95, 0.97, 0.99];
+const PRECISION_TOLERANCE: f64 = 1e-9;
 const REPETITIONS: u64 = 20;
 const ANSWERS_MAX: usize = 100;
 /// Over all sessions: what would take longer is cut off, which shows fewer certificates.
 const CALLS_MAX: u64 = 300_000;
-const PRICE_MIN: f64 = 1e-9;

@@ -7,17 +7,17 @@ use super::report::{CalibrationReport, StepReport, StepStatus, VerifierReport};
 use goodarm_report::words::{percent, printable};
 
 /// Every figure with the name of its file.
-pub(super) fn figures(finding: &CalibrationReport) -> Vec<(&'static str, Figure)> {
-    let mut figures = vec![("verifiers", verifiers(finding)), ("path", path(finding))];
-    if finding.offers.iter().any(|offer| offer.certified.is_some()) {
-        figures.push(("budget", budget(finding)));
+pub(super) fn figures(report: &CalibrationReport) -> Vec<(&'static str, Figure)> {
+    let mut figures = vec![("verifiers", verifiers(report)), ("path", path(report))];
+    if report.offers.iter().any(|offer| offer.certified.is_some()) {
+        figures.push(("budget", budget(report)));
     }
     figures
 }
 
 /// For each noisy verifier: which share of right and of wrong answers a threshold would let pass.
-fn verifiers(finding: &CalibrationReport) -> Figure {
-    let noisy = finding.verifiers.iter().filter(|verifier| !verifier.is_exact);
+fn verifiers(report: &CalibrationReport) -> Figure {
+    let noisy = report.verifiers.iter().filter(|verifier| !verifier.is_exact);
     let panels: Vec<Panel> = noisy.take(PANELS_MAX).map(verifier).collect();
     let columns = panels.len().min(2);
     Figure::new(
@@ -67,13 +67,13 @@ fn passing(means: &[f64], lowest: f64, highest: f64) -> Vec<Point> {
 }
 
 /// From strict to lax: the share of right labels, and what they show.
-fn path(finding: &CalibrationReport) -> Figure {
+fn path(report: &CalibrationReport) -> Figure {
     let at = |step: &StepReport, y: f64| Point::new(100.0 * step.share_kept, 100.0 * y);
     let labelled = |step: &&StepReport| step.right + step.wrong > 0;
     let rate = |step: &StepReport| real(step.right) / real(step.right + step.wrong);
-    let steps = || finding.steps.iter().filter(labelled);
-    let tested = |step: &&StepReport| step.standing == StepStatus::Shown;
-    let wanted = finding.settings.precision;
+    let steps = || report.steps.iter().filter(labelled);
+    let is_shown = |step: &&StepReport| step.status == StepStatus::Shown;
+    let wanted = report.settings.precision;
     let rates = steps().map(|step| at(step, rate(step)));
     let alone = steps().map(|step| at(step, step.shown_precision));
     let wish = [Point::new(0.0, 100.0 * wanted)];
@@ -82,12 +82,12 @@ fn path(finding: &CalibrationReport) -> Figure {
         Series::new("shown by a step's labels alone", Look(4), SeriesKind::Line, alone),
         Series::new(format!("wanted, {}", percent(wanted)), Look(6), SeriesKind::Reference, wish),
     ];
-    let shown = steps().filter(tested).map(|step| at(step, step.shown_precision));
+    let shown = steps().filter(is_shown).map(|step| at(step, step.shown_precision));
     let shown = Series::new("shown, in order", Look(0), SeriesKind::ErrorBars, shown);
     series.extend((!shown.points.is_empty()).then_some(shown));
     let caption = format!(
         "Each step of the path lets more answers pass. Its labels show a precision with confidence {}; the search goes to the right from the first step with enough labels, for as long as that is above the wish.",
-        percent(1.0 - finding.settings.delta)
+        percent(1.0 - report.settings.delta)
     );
     let x = Axis { range: Some((0.0, 100.0)), ..Axis::linear("answers that pass (% of all)") };
     let y = Axis { range: Some((0.0, 100.0)), ..Axis::linear("right answers (%)") };
@@ -95,16 +95,16 @@ fn path(finding: &CalibrationReport) -> Figure {
 }
 
 /// What the budget buys, over the precision that is wanted.
-fn budget(finding: &CalibrationReport) -> Figure {
-    let offers = || finding.offers.iter().filter(|offer| offer.thresholds.is_some());
+fn budget(report: &CalibrationReport) -> Figure {
+    let offers = || report.offers.iter().filter(|offer| offer.thresholds.is_some());
     let kept = offers().map(|offer| Point::new(100.0 * offer.precision, real(offer.kept as u64)));
     let certified = offers().filter_map(|offer| {
         let spread = offer.certified?;
         let error = Some(0.5 * (spread.high - spread.low));
         Some(Point { x: 100.0 * offer.precision, y: spread.median, error })
     });
-    let lowest = finding.offers.iter().map(|offer| 100.0 * offer.precision).fold(80.0, f64::min);
-    let ticks = finding.offers.iter().map(|offer| {
+    let lowest = report.offers.iter().map(|offer| 100.0 * offer.precision).fold(80.0, f64::min);
+    let ticks = report.offers.iter().map(|offer| {
         (100.0 * offer.precision, format!("{}", (1000.0 * offer.precision).round() / 10.0))
     });
     let x = Axis {
@@ -112,7 +112,7 @@ fn budget(finding: &CalibrationReport) -> Figure {
         ticks: Some(ticks.collect()),
         ..Axis::linear("precision wanted (%)")
     };
-    let all = real(finding.settings.answers as u64);
+    let all = real(report.settings.answers as u64);
     let y = Axis { range: Some((0.0, all)), ..Axis::linear("answers") };
     let series = vec![
         Series::new("pass", Look(5), SeriesKind::Line, kept),

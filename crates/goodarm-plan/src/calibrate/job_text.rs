@@ -5,15 +5,15 @@ use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use super::{CalibrateError, CalibrationReport};
 
-/// The text with the thresholds that were found, read once more to see that it is a job.
+/// The text with the new thresholds, checked by reading it as a job.
 pub(super) fn with_thresholds(
     job: &Job,
-    finding: &CalibrationReport,
+    report: &CalibrationReport,
 ) -> Result<String, CalibrateError> {
     let wrong = |reason: String| CalibrateError::JobText { path: job.path.clone(), reason };
     let mut document: DocumentMut =
         job.text.parse().map_err(|error: toml_edit::TomlError| wrong(error.to_string()))?;
-    for (terms, found) in job.terms.verifiers.iter().zip(&finding.verifiers) {
+    for (terms, found) in job.terms.verifiers.iter().zip(&report.verifiers) {
         let Some(threshold) = found.new_threshold else { continue };
         let criterion = terms.criterion.as_ref();
         let verifier = criterion.map_or(terms.name.as_str(), |it| it.verifier.as_str());

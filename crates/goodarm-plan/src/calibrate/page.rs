@@ -11,22 +11,22 @@ use goodarm_report::markup::{PageTemplate, SHEET_STYLE, own};
 use goodarm_report::words::percent;
 
 /// The whole page.
-pub(super) fn page(finding: &CalibrationReport, figures: &[(&'static str, Figure)]) -> String {
-    let chosen = finding.chosen;
-    let verifiers = finding.verifiers.iter().map(|it| {
+pub(super) fn page(report: &CalibrationReport, figures: &[(&'static str, Figure)]) -> String {
+    let chosen = report.chosen;
+    let verifiers = report.verifiers.iter().map(|it| {
         context! {
             name => it.name.clone(),
             threshold => moved(it),
             why => it.stays,
             auc => separates(it),
             noise => contradicts(it),
-            price => call_price(finding, it),
+            price => call_price(report, it),
             calls => it.calls,
             failed => it.failed,
         }
     });
-    let names = finding.verifiers.iter().map(|it| it.name.clone());
-    let steps = finding.steps.iter().enumerate().map(|(place, step)| {
+    let names = report.verifiers.iter().map(|it| it.name.clone());
+    let steps = report.steps.iter().enumerate().map(|(place, step)| {
         context! {
             is_chosen => chosen == Some(place),
             thresholds => step.thresholds.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -36,10 +36,10 @@ pub(super) fn page(finding: &CalibrationReport, figures: &[(&'static str, Figure
             wrong => step.wrong,
             evidence => evidence(step),
             shown => percent(step.shown_precision),
-            standing => standing(step.standing),
+            standing => status_text(step.status),
         }
     });
-    let offers = finding.offers.iter().map(|offer| {
+    let offers = report.offers.iter().map(|offer| {
         context! {
             precision => percent(offer.precision),
             is_shown => offer.thresholds.is_some(),
@@ -50,28 +50,28 @@ pub(super) fn page(finding: &CalibrationReport, figures: &[(&'static str, Figure
     PAGE.fill(context! {
         style => own(format!("{SHEET_STYLE}{STYLE}")),
         is_chosen => chosen.is_some(),
-        asked => asked(finding),
-        outcome => outcome(finding),
-        caution => caution(finding),
-        needed => format!("{:.0}", finding.log_evidence_needed.exp()),
-        omissions => finding.omissions.iter().map(|it| adds_nothing(finding, it)).collect::<Vec<_>>(),
+        asked => asked(report),
+        outcome => outcome(report),
+        caution => caution(report),
+        needed => format!("{:.0}", report.log_evidence_needed.exp()),
+        omissions => report.omissions.iter().map(|it| adds_nothing(report, it)).collect::<Vec<_>>(),
         verifiers => verifiers.collect::<Vec<_>>(),
         names => names.collect::<Vec<_>>(),
         steps => steps.collect::<Vec<_>>(),
         offers => offers.collect::<Vec<_>>(),
-        // Our own pencil escapes what it writes.
+        // The plots escape their texts.
         figures => figures.iter().map(|(_, figure)| own(goodarm_plot::svg(figure))).collect::<Vec<_>>(),
     })
 }
 
-/// E itself, as far as it can be read.
+/// The evidence, rounded.
 fn evidence(step: &StepReport) -> String {
     let evidence = step.log_evidence.exp();
     if evidence >= 1e4 { format!("{evidence:.1e}") } else { format!("{evidence:.2}") }
 }
 
-const fn standing(standing: StepStatus) -> &'static str {
-    match standing {
+const fn status_text(status: StepStatus) -> &'static str {
+    match status {
         StepStatus::TooFewLabels => "too few labels",
         StepStatus::Shown => "shown",
         StepStatus::NotShown => "not shown: a search ends here",

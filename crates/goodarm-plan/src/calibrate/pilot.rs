@@ -1,4 +1,4 @@
-//! What a recording says about a job's answers.
+//! The recorded outcomes of a job's answers.
 
 use std::path::Path;
 
@@ -9,13 +9,14 @@ use goodarm_live::job::Job;
 use goodarm_record::job_file::Unit;
 use goodarm_record::recording::{self, RecordedOutcome, Recording};
 use goodarm_record::terms::VerifierTerms;
-use goodarm_record::view::noise::{self, Noise};
+use goodarm_record::view::noise;
 
+use super::report::VerifierReport;
 use super::{CalibrateError, quoted};
 use crate::forecast::{self, DesignCost};
 use goodarm_report::words::{counted, money};
 
-/// The answers that every verifier was recorded on, and what each verifier said.
+/// The answers that every verifier was recorded on, with the recorded outcomes.
 pub(super) struct Pilot {
     /// The job's candidates, in its order.
     pub(super) arms: Vec<ArmId>,
@@ -30,18 +31,9 @@ pub(super) struct Pilot {
 
 /// One mean score that the job asks for.
 pub(super) struct PilotVerifier {
-    pub(super) name: String,
-    pub(super) is_exact: bool,
-    /// Why its threshold stays, if it does.
-    pub(super) stays: Option<&'static str>,
-    pub(super) threshold: f64,
+    /// Without what depends on labels.
+    pub(super) report: VerifierReport,
     pub(super) column: PilotScores,
-    pub(super) noise: Option<Noise>,
-    /// The mean cost of a call.
-    pub(super) price: f64,
-    /// Calls that failed, which count as the lowest score.
-    pub(super) failed: usize,
-    pub(super) calls: usize,
 }
 
 impl Pilot {
@@ -82,7 +74,7 @@ impl Pilot {
     }
 }
 
-/// The recorded outcomes of all that the job asks for; every verifier without rows is named.
+/// The recorded outcomes of all verifiers; the error names every verifier without any.
 fn recordings(job: &Job, path: &Path) -> Result<Vec<Recording>, CalibrateError> {
     let known = recording::verifiers(path).map_err(CalibrateError::Recording)?;
     let mut problems = Vec::new();
@@ -137,20 +129,24 @@ fn verifier(terms: &VerifierTerms, all: &[Vec<RecordedOutcome>]) -> PilotVerifie
         .collect();
     let calls = all.iter().map(Vec::len).sum::<usize>();
     let spent: f64 = all.iter().flatten().map(|outcome| outcome.cost.units()).sum();
-    PilotVerifier {
+    let report = VerifierReport {
         name: terms.name.clone(),
-        is_exact: terms.scores == Scores::Exact,
+        old_threshold: terms.threshold,
+        new_threshold: None,
         stays,
-        threshold: terms.threshold,
-        column: PilotScores { means, threshold },
+        auc: None,
         noise: noise::noise(scores.iter()),
         price: spent / super::real(calls.max(1) as u64),
-        failed: all.iter().flatten().filter(|outcome| outcome.score.is_none()).count(),
         calls,
-    }
+        failed: all.iter().flatten().filter(|outcome| outcome.score.is_none()).count(),
+        is_exact: terms.scores == Scores::Exact,
+        right_means: Vec::new(),
+        wrong_means: Vec::new(),
+    };
+    PilotVerifier { report, column: PilotScores { means, threshold } }
 }
 
-/// A failed call counts as the lowest score, as in a run; where there is none, the answer has no mean.
+/// A failed call counts as the lowest score, as in a run; without a lowest score, the answer has no mean.
 fn mean(scores: Scores, outcomes: &[RecordedOutcome], lowest: f64, highest: f64) -> Option<f64> {
     let failed = match scores {
         Scores::SubGaussian { lowest, .. } => lowest,
@@ -162,7 +158,7 @@ fn mean(scores: Scores, outcomes: &[RecordedOutcome], lowest: f64, highest: f64)
     Some(mean.clamp(lowest, highest))
 }
 
-/// Why a threshold stays where it is.
+/// Why a threshold is not chosen.
 fn stays(terms: &VerifierTerms) -> Option<&'static str> {
     match (terms.scores, &terms.votes) {
         (Scores::Exact, _) => Some("exact: an answer has to pass it"),
@@ -171,7 +167,7 @@ fn stays(terms: &VerifierTerms) -> Option<&'static str> {
     }
 }
 
-/// Between which numbers a threshold makes sense.
+/// The range of valid thresholds.
 const fn range(scores: Scores) -> (f64, f64) {
     match scores {
         Scores::Bounded { range: [lowest, highest] } => (lowest, highest),
@@ -179,7 +175,7 @@ const fn range(scores: Scores) -> (f64, f64) {
     }
 }
 
-/// What makes a pilot, and what it may cost.
+/// The calls for a pilot, and their cost.
 fn no_recording(job: &Job, path: &Path) -> CalibrateError {
     let DesignCost { call_max, cost_max } = forecast::design(job, PILOT_CALLS);
     CalibrateError::NoRecording {
@@ -190,5 +186,5 @@ fn no_recording(job: &Job, path: &Path) -> CalibrateError {
     }
 }
 
-/// A few calls tell good from bad; more make the line between them sharper.
+/// A few calls separate good from bad answers; more calls separate them better.
 const PILOT_CALLS: u64 = 5;

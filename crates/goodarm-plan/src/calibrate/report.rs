@@ -1,4 +1,4 @@
-//! What was found, as data: the page, the table and the texts are made from it.
+//! The result of a calibration, as data for the page, the table and the texts.
 
 use goodarm_core::calibration::{Calibration, Goal, PilotScores, StepLabels, ThresholdPath};
 use goodarm_record::job_file::Unit;
@@ -9,64 +9,64 @@ use serde::Serialize;
 use super::pilot::{Pilot, PilotVerifier};
 use super::real;
 
-/// Everything that a calibration found.
+/// The result of a calibration.
 #[derive(Clone, Debug, Serialize)]
 pub struct CalibrationReport {
-    /// What was asked, and of what.
+    /// The goal and the data.
     pub settings: CalibrationSettings,
-    /// What ln of the evidence for a step must reach: ln(1/δ), or ln(2/δ) where the search has two starts.
+    /// The ln of the evidence that a step needs: ln(1/δ), or ln(2/δ) if the search has two starts.
     pub log_evidence_needed: f64,
-    /// In the job's order; a criterion is one, too.
+    /// In the job's order; each criterion is one.
     pub verifiers: Vec<VerifierReport>,
     /// From strict to lax.
     pub steps: Vec<StepReport>,
-    /// The step that was chosen, counted from 0.
+    /// The chosen step, counted from 0.
     pub chosen: Option<usize>,
-    /// If none was: what it would take.
+    /// If none was chosen: what it would take.
     pub shortfall: Option<Shortfall>,
     /// Verifiers that add nothing but their price.
     pub omissions: Vec<RedundantVerifier>,
-    /// What other wishes would give.
+    /// What other precisions would give.
     pub offers: Vec<PrecisionOption>,
 }
 
-/// What was asked, and of what.
+/// The goal and the data of a calibration.
 #[derive(Clone, Debug, Serialize)]
 pub struct CalibrationSettings {
-    /// The share of right answers that is wanted.
+    /// The wanted share of right answers.
     pub precision: f64,
-    /// The probability with which the claim may be wrong.
+    /// The error probability of the claim.
     pub delta: f64,
     /// Answers with outcomes of every verifier.
     pub answers: usize,
-    /// Candidates without.
+    /// Candidates without such outcomes.
     pub left_out: usize,
     /// Labelled answers.
     pub labels: usize,
     /// Those that are right.
     pub right: usize,
-    /// For how many labels the path was laid out.
+    /// The number of labels that the path was planned for.
     pub planned_labels: u64,
     /// Fewest and most recorded calls of a noisy verifier on an answer.
     pub calls: (usize, usize),
-    /// What prices and the budget count.
+    /// The unit of prices and of the budget.
     pub unit: Unit,
     /// The job's budget.
     pub budget: f64,
 }
 
-/// What was found about one verifier.
+/// The results for one verifier.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifierReport {
-    /// As in reports.
+    /// Its name in reports.
     pub name: String,
-    /// As in the job.
+    /// The job's threshold.
     pub old_threshold: f64,
-    /// What was chosen for it.
+    /// The chosen threshold.
     pub new_threshold: Option<f64>,
     /// Why its threshold stays, if it does.
     pub stays: Option<&'static str>,
-    /// The probability that a right answer has the higher mean of a right and a wrong one; ties count half.
+    /// The probability that a right answer has a higher mean than a wrong one; ties count half.
     pub auc: Option<f64>,
     /// How often it contradicts itself.
     pub noise: Option<Noise>,
@@ -76,7 +76,7 @@ pub struct VerifierReport {
     pub calls: usize,
     /// Those that failed.
     pub failed: usize,
-    /// Whether it always says the same.
+    /// Whether it is exact.
     pub is_exact: bool,
     /// The means of right answers, sorted.
     pub right_means: Vec<f64>,
@@ -99,34 +99,35 @@ pub struct StepReport {
     pub wrong: u64,
     /// ln of the evidence, which must reach `log_evidence_needed`.
     pub log_evidence: f64,
-    /// So large a share is shown to be right by this step's labels alone.
+    /// The share that this step's labels alone show to be right.
     pub shown_precision: f64,
-    /// What became of it.
-    pub standing: StepStatus,
+    /// Its result.
+    #[serde(rename = "standing")]
+    pub status: StepStatus,
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepStatus {
-    /// Too few labels were to be expected among its answers.
+    /// Too few labels were expected among its answers.
     TooFewLabels,
     /// The labels show that it keeps enough right answers.
     Shown,
     /// They do not: the search from a start ended here.
     NotShown,
-    /// No search came here.
+    /// No search reached it.
     NotReached,
 }
 
 /// What it would take.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Shortfall {
-    /// Whether the labels are too few for any step, whatever they say.
+    /// Whether the labels are too few for any step, even if all are right.
     pub is_untestable: bool,
-    /// Labels in all, if those that pass were all right from now on.
+    /// Labels in all, if all that pass are right from now on.
     pub labels_if_right: Option<u64>,
-    /// Labels in all, if as large a share of them is right as up to now; none if no number would do.
+    /// Labels in all, at the present share of right ones; `None` if no number suffices.
     pub labels_at_rate: Option<u64>,
     /// A lower precision that these labels show.
     pub reached: Option<f64>,
@@ -135,7 +136,7 @@ pub struct Shortfall {
 /// A verifier without which at least as many answers pass.
 #[derive(Clone, Debug, Serialize)]
 pub struct RedundantVerifier {
-    /// Which.
+    /// Its name.
     pub verifier: String,
     /// Its price for a call.
     pub price: f64,
@@ -145,12 +146,12 @@ pub struct RedundantVerifier {
     pub kept_without: usize,
 }
 
-/// What a wish would give.
+/// What a precision would give.
 #[derive(Clone, Debug, Serialize)]
 pub struct PrecisionOption {
-    /// The wish.
+    /// The precision.
     pub precision: f64,
-    /// The thresholds that would be chosen; none if the labels do not show it.
+    /// The thresholds that would be chosen; `None` if the labels do not show it.
     pub thresholds: Option<Vec<f64>>,
     /// Answers that pass.
     pub kept: usize,
@@ -160,7 +161,7 @@ pub struct PrecisionOption {
     pub spent: Option<f64>,
 }
 
-/// What everything is computed from.
+/// The data that a calibration computes with.
 pub(super) struct CalibrationData<'a> {
     pub(super) pilot: &'a Pilot,
     pub(super) labels: &'a [(usize, bool)],
@@ -169,12 +170,12 @@ pub(super) struct CalibrationData<'a> {
 }
 
 impl CalibrationData<'_> {
-    /// All but omissions and offers.
-    pub(super) fn finding(&self, path: &ThresholdPath, walked: &Calibration) -> CalibrationReport {
+    /// The report without `omissions` and `offers`.
+    pub(super) fn report(&self, path: &ThresholdPath, walked: &Calibration) -> CalibrationReport {
         let step = walked.chosen.map(|chosen| &path.steps()[chosen]);
         let verifiers = self.pilot.verifiers.iter().enumerate().map(|(place, verifier)| {
             let threshold = step.map(|step| step.thresholds[place]);
-            self.verifier(verifier, threshold.filter(|_| verifier.stays.is_none()))
+            self.verifier(verifier, threshold)
         });
         let settings = CalibrationSettings {
             precision: self.goal.precision(),
@@ -200,7 +201,7 @@ impl CalibrationData<'_> {
         }
     }
 
-    fn verifier(&self, verifier: &PilotVerifier, new_threshold: Option<f64>) -> VerifierReport {
+    fn verifier(&self, verifier: &PilotVerifier, threshold: Option<f64>) -> VerifierReport {
         let means = |wanted: bool| {
             let labels = self.labels.iter().filter(|(_, is_right)| *is_right == wanted);
             let mut means: Vec<f64> =
@@ -210,24 +211,17 @@ impl CalibrationData<'_> {
         };
         let (right_means, wrong_means) = (means(true), means(false));
         VerifierReport {
-            name: verifier.name.clone(),
-            old_threshold: verifier.threshold,
-            new_threshold,
-            stays: verifier.stays,
+            new_threshold: threshold.filter(|_| verifier.report.stays.is_none()),
             auc: auc(&right_means, &wrong_means),
-            noise: verifier.noise,
-            price: verifier.price,
-            calls: verifier.calls,
-            failed: verifier.failed,
-            is_exact: verifier.is_exact,
             right_means,
             wrong_means,
+            ..verifier.report.clone()
         }
     }
 
     fn steps(&self, path: &ThresholdPath, walked: &Calibration) -> Vec<StepReport> {
         let first = path.starts().first().copied().unwrap_or(usize::MAX);
-        let standing = |place: usize, row: &StepLabels| match (row.is_tested, row.is_shown) {
+        let status = |place: usize, row: &StepLabels| match (row.is_tested, row.is_shown) {
             (true, true) => StepStatus::Shown,
             (true, false) => StepStatus::NotShown,
             (false, _) if place < first => StepStatus::TooFewLabels,
@@ -242,12 +236,12 @@ impl CalibrationData<'_> {
             wrong: row.wrong_count,
             log_evidence: row.log_evidence,
             shown_precision: shown_precision(row, path.tested().delta()),
-            standing: standing(place, row),
+            status: status(place, row),
         });
         step.collect()
     }
 
-    /// What the nearest step would take, whichever that is.
+    /// What the nearest step would take.
     fn shortfall(&self, path: &ThresholdPath, walked: &Calibration) -> Shortfall {
         let rows = || walked.rows.iter().enumerate();
         let labelled = self.labels.len() as u64;
@@ -284,24 +278,24 @@ impl CalibrationData<'_> {
     }
 
     /// Verifiers without which the path leads to at least as many answers.
-    pub(super) fn omissions(
+    pub(super) fn redundant_verifiers(
         &self,
         columns: &[PilotScores],
-        finding: &CalibrationReport,
+        report: &CalibrationReport,
     ) -> Vec<RedundantVerifier> {
-        let kept_with = finding.chosen.map_or(0, |chosen| finding.steps[chosen].passing);
+        let kept_with = report.chosen.map_or(0, |chosen| report.steps[chosen].passing);
         let verifiers = || self.pilot.verifiers.iter().enumerate();
-        if verifiers().filter(|(_, verifier)| verifier.stays.is_none()).count() < 2 {
+        if verifiers().filter(|(_, verifier)| verifier.report.stays.is_none()).count() < 2 {
             return Vec::new();
         }
         let omission = |(place, verifier): (usize, &PilotVerifier)| {
             let mut others = columns.to_vec();
             others.remove(place);
             let (_, kept_without) = self.kept(&others, self.goal.precision())?;
-            let is_dear = verifier.stays.is_none() && verifier.price > PRICE_MIN;
-            (is_dear && kept_without >= kept_with).then(|| RedundantVerifier {
-                verifier: verifier.name.clone(),
-                price: verifier.price,
+            let is_paid = verifier.report.stays.is_none() && verifier.report.price > PRICE_MIN;
+            (is_paid && kept_without >= kept_with).then(|| RedundantVerifier {
+                verifier: verifier.report.name.clone(),
+                price: verifier.report.price,
                 kept_with,
                 kept_without,
             })
@@ -310,7 +304,7 @@ impl CalibrationData<'_> {
     }
 }
 
-/// So many labels give `count` labels among the share of all answers that pass.
+/// The number of labels of which `count` are among the share of answers that pass.
 fn shared(count: u64, share: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let labels = (real(count) / share).ceil() as u64;
@@ -330,7 +324,7 @@ fn auc(right: &[f64], wrong: &[f64]) -> Option<f64> {
     Some(wins.sum::<f64>() / (real(right.len() as u64) * real(wrong.len() as u64)))
 }
 
-/// The largest precision that labels show, from below.
+/// The largest precision that labels show, rounded down.
 fn shown_precision(row: &StepLabels, delta: f64) -> f64 {
     let is_shown = |precision: f64| {
         Goal::new(precision, delta)
@@ -345,9 +339,9 @@ fn shown_precision(row: &StepLabels, delta: f64) -> f64 {
 }
 
 const BISECTIONS: u32 = 30;
-/// What a check costs in a job, and a little more.
-const PRICE_MIN: f64 = 1.5e-9;
-/// Wishes that are looked at if a higher one cannot be met.
+/// A little more than the price of a check in a job.
+pub(super) const PRICE_MIN: f64 = 1.5e-9;
+/// Precisions that are tried if a higher one is not reached.
 const REACHES: [f64; 11] = [0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97];
 
 #[cfg(test)]

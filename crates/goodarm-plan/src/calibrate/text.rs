@@ -4,32 +4,32 @@ use std::fmt::Write as _;
 
 use super::quoted;
 use super::report::{
-    CalibrationReport, PrecisionOption, RedundantVerifier, Shortfall, VerifierReport,
+    CalibrationReport, PRICE_MIN, PrecisionOption, RedundantVerifier, Shortfall, VerifierReport,
 };
 use goodarm_report::words::{about_money, counted, number, percent, printable};
 
-/// What was found, in words.
-pub fn text(finding: &CalibrationReport) -> String {
-    let mut text = format!("{}\n\n", asked(finding));
-    text += &table(finding);
-    let _ = writeln!(text, "\n{}", outcome(finding));
-    for omission in &finding.omissions {
-        let _ = writeln!(text, "\n{}", adds_nothing(finding, omission));
+/// The result in words.
+pub fn text(report: &CalibrationReport) -> String {
+    let mut text = format!("{}\n\n", asked(report));
+    text += &table(report);
+    let _ = writeln!(text, "\n{}", outcome(report));
+    for omission in &report.omissions {
+        let _ = writeln!(text, "\n{}", adds_nothing(report, omission));
     }
-    if finding.offers.iter().any(|offer| offer.thresholds.is_some()) {
-        let budget = about_money(finding.settings.budget, finding.settings.unit);
+    if report.offers.iter().any(|offer| offer.thresholds.is_some()) {
+        let budget = about_money(report.settings.budget, report.settings.unit);
         let _ = writeln!(text, "\nprecision wanted   pass   certified for {budget}");
-        for offer in &finding.offers {
+        for offer in &report.offers {
             let _ = writeln!(text, "{}", line(offer));
         }
     }
-    let _ = writeln!(text, "\n{}", caution(finding));
+    let _ = writeln!(text, "\n{}", caution(report));
     text
 }
 
-/// What there is to go by.
-pub(super) fn asked(finding: &CalibrationReport) -> String {
-    let settings = &finding.settings;
+/// The data in words.
+pub(super) fn asked(report: &CalibrationReport) -> String {
+    let settings = &report.settings;
     let calls = match settings.calls {
         (fewest, most) if fewest == most => counted(most, "call"),
         (fewest, most) => format!("{fewest} to {most} calls"),
@@ -47,12 +47,12 @@ pub(super) fn asked(finding: &CalibrationReport) -> String {
     text
 }
 
-/// What can be said now.
-pub(super) fn outcome(finding: &CalibrationReport) -> String {
-    let settings = &finding.settings;
+/// The conclusion.
+pub(super) fn outcome(report: &CalibrationReport) -> String {
+    let settings = &report.settings;
     let (confidence, wanted) = (percent(1.0 - settings.delta), percent(settings.precision));
-    if let Some(chosen) = finding.chosen {
-        let step = &finding.steps[chosen];
+    if let Some(chosen) = report.chosen {
+        let step = &report.steps[chosen];
         return format!(
             "With confidence {confidence} more than {wanted} of the answers that pass these thresholds are right. \
              {} of {} pass ({}); of those {} are labelled, {} right and {} wrong.",
@@ -64,7 +64,7 @@ pub(super) fn outcome(finding: &CalibrationReport) -> String {
             number(step.wrong),
         );
     }
-    let shortfall = finding.shortfall.as_ref();
+    let shortfall = report.shortfall.as_ref();
     let mut text = format!(
         "No thresholds: {} do not show, with confidence {confidence}, that more than {wanted} of the answers that pass are right.",
         counted(settings.labels, "label")
@@ -100,22 +100,22 @@ fn takes(shortfall: &Shortfall, labels: usize) -> String {
     text
 }
 
-/// That a verifier can go.
-pub(super) fn adds_nothing(finding: &CalibrationReport, omission: &RedundantVerifier) -> String {
+/// A note that a verifier adds nothing.
+pub(super) fn adds_nothing(report: &CalibrationReport, omission: &RedundantVerifier) -> String {
     let RedundantVerifier { verifier, price, kept_with, kept_without } = omission;
     format!(
         "{} adds nothing but its price, {} a call: without it {} pass, and {} with it, at the same precision. \
          A hint from the same labels, and no claim.",
         quoted(verifier),
-        priced(finding, *price),
+        priced(report, *price),
         counted(*kept_without, "answer"),
         number(*kept_with as u64),
     )
 }
 
-/// What these thresholds are not.
-pub(super) fn caution(finding: &CalibrationReport) -> String {
-    let (fewest, most) = finding.settings.calls;
+/// What these thresholds do not prove.
+pub(super) fn caution(report: &CalibrationReport) -> String {
+    let (fewest, most) = report.settings.calls;
     let calls = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     format!(
         "Passing means the mean of {calls} recorded calls. A run certifies the mean over all fresh calls, which noise moves across a \
@@ -124,14 +124,14 @@ pub(super) fn caution(finding: &CalibrationReport) -> String {
     )
 }
 
-fn table(finding: &CalibrationReport) -> String {
-    let names = finding.verifiers.iter().map(|it| printable(&it.name).chars().count());
+fn table(report: &CalibrationReport) -> String {
+    let names = report.verifiers.iter().map(|it| printable(&it.name).chars().count());
     let width = names.max().unwrap_or(0).max("verifier".len());
     let mut text = format!(
         "{:<width$}  threshold        tells right from wrong  contradicts itself  price of a call\n",
         "verifier"
     );
-    for verifier in &finding.verifiers {
+    for verifier in &report.verifiers {
         let name = printable(&verifier.name);
         let gap = " ".repeat(width - name.chars().count());
         let _ = writeln!(
@@ -140,7 +140,7 @@ fn table(finding: &CalibrationReport) -> String {
             moved(verifier),
             separates(verifier),
             contradicts(verifier),
-            call_price(finding, verifier)
+            call_price(report, verifier)
         );
     }
     text
@@ -157,8 +157,8 @@ pub(super) fn moved(verifier: &VerifierReport) -> String {
 }
 
 /// What a call costs on average, with three digits.
-pub(super) fn call_price(finding: &CalibrationReport, verifier: &VerifierReport) -> String {
-    priced(finding, verifier.price)
+pub(super) fn call_price(report: &CalibrationReport, verifier: &VerifierReport) -> String {
+    priced(report, verifier.price)
 }
 
 /// The place of the first digit: 2 for 155.
@@ -167,12 +167,12 @@ fn magnitude(price: f64) -> i32 {
     libm::floor(libm::log10(price)) as i32
 }
 
-fn priced(finding: &CalibrationReport, price: f64) -> String {
+fn priced(report: &CalibrationReport, price: f64) -> String {
     if price <= PRICE_MIN {
         return "free".to_owned();
     }
     let digits = 10_f64.powi(2 - magnitude(price));
-    about_money((price * digits).round() / digits, finding.settings.unit)
+    about_money((price * digits).round() / digits, report.settings.unit)
 }
 
 pub(super) fn separates(verifier: &VerifierReport) -> String {
@@ -194,13 +194,10 @@ fn line(offer: &PrecisionOption) -> String {
     format!("{wish:>16}  {:>5}   {}", number(offer.kept as u64), bought(offer))
 }
 
-/// So many, or in eight of ten sessions between these.
+/// The median, and the range of eight in ten sessions.
 pub(super) fn bought(offer: &PrecisionOption) -> String {
     offer.certified.map_or_else(
         || "cannot be simulated".to_owned(),
         |spread| format!("about {} ({} to {})", spread.median, spread.low, spread.high),
     )
 }
-
-/// What a check costs in a job, and a little more.
-const PRICE_MIN: f64 = 1.5e-9;

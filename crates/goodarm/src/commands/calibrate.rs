@@ -36,15 +36,15 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
         delta: arguments.delta,
         planned_labels: arguments.planned_labels,
     };
-    let finding = calibrate::calibrate(&request).map_err(advice::calibrate)?;
+    let report = calibrate::calibrate(&request).map_err(advice::calibrate)?;
     // Problems of the new job are found before anything is written.
-    let text = calibrate::new_job_text(&job, &finding).map_err(advice::calibrate)?;
+    let text = calibrate::new_job_text(&job, &report).map_err(advice::calibrate)?;
     let folder = arguments.output.clone().unwrap_or_else(|| beside(FOLDER));
-    calibrate::write(&finding, &folder).map_err(advice::calibrate)?;
+    calibrate::write(&report, &folder).map_err(advice::calibrate)?;
     if arguments.json {
-        terminal::print(&(calibrate::json(&finding) + "\n"));
+        terminal::print(&(calibrate::json(&report) + "\n"));
     } else {
-        terminal::print(&calibrate::text(&finding));
+        terminal::print(&calibrate::text(&report));
     }
     let Some(text) = text else {
         let message = format!(
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
         format!("{} was left as it is", path.display())
     } else {
         put(path, &job, &text)?;
-        format!("{} has the new thresholds: {}", path.display(), changes(&finding))
+        format!("{} has the new thresholds: {}", path.display(), changes(&report))
     };
     if !arguments.json {
         terminal::print(&format!("\n{said}\n{} shows how\n", page(&folder).display()));
@@ -71,8 +71,8 @@ fn page(folder: &Path) -> PathBuf {
 }
 
 /// The old and new thresholds that differ.
-fn changes(finding: &CalibrationReport) -> String {
-    let moved = finding.verifiers.iter().filter_map(|verifier| {
+fn changes(report: &CalibrationReport) -> String {
+    let moved = report.verifiers.iter().filter_map(|verifier| {
         let (old, new) = (verifier.old_threshold, verifier.new_threshold?);
         Some(format!("{} {old} → {new}", printable(&verifier.name)))
     });

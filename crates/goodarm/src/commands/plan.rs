@@ -14,18 +14,18 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), CommandError> {
     let path = &arguments.plan;
     // A wrong name is refused before the work.
     arguments.plot.as_deref().map_or(Ok(()), plot_file::check_name)?;
-    let wishes = PlanOverrides {
+    let overrides = PlanOverrides {
         budget: arguments.budget,
         delta: arguments.delta,
         threshold: arguments.threshold,
         recording: arguments.recording.clone(),
     };
-    let description = PlanInput::read(path, &wishes).map_err(advice::forecast)?;
-    tell_notes(&description.candidate_notes, arguments.json);
-    if let Some(note) = &description.share_note {
+    let input = PlanInput::read(path, &overrides).map_err(advice::forecast)?;
+    tell_notes(&input.candidate_notes, arguments.json);
+    if let Some(note) = &input.share_note {
         terminal::say(&format!("note: {note}"));
     }
-    let spec = description.with_overrides(&wishes).map_err(advice::forecast)?;
+    let spec = input.with_overrides(&overrides).map_err(advice::forecast)?;
     let plan = plan(&spec)
         .map_err(|error| CommandError::wrong_input(format!("{}: {error}", path.display())))?;
     if let Some(file) = &arguments.plot {
