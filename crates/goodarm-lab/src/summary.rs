@@ -1,4 +1,4 @@
-//! What the trials of a cell come to, each number with its standard error.
+//! Summaries of the trials of a cell, each number with its standard error.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of a sample; zero if there is none.
+    /// The estimate from a sample; zero for an empty one.
     pub fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
         let count = values.clone().fold(0.0, |count, _| count + 1.0);
         if count == 0.0 {
@@ -30,7 +30,7 @@ impl Estimate {
     }
 }
 
-/// What the trials of a cell come to.
+/// The summary of a cell's trials.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellSummary {
     /// The world's name.
@@ -39,15 +39,15 @@ pub struct CellSummary {
     pub method: String,
     /// δ.
     pub delta: f64,
-    /// The budget as it was written.
+    /// The budget in the file.
     pub budget: f64,
     /// Calls in flight at once.
     pub concurrency: usize,
-    /// How many trials.
+    /// The number of trials.
     pub trials: usize,
     /// Good arms certified.
     pub certified_good: Estimate,
-    /// Good arms certified, as a share of the good arms there are.
+    /// Good arms certified, as a share of all good arms.
     pub certified_share: Estimate,
     /// Bad arms certified.
     pub certified_bad: Estimate,
@@ -55,9 +55,9 @@ pub struct CellSummary {
     pub any_wrong: Estimate,
     /// The share of certificates that are wrong.
     pub false_discoveries: Estimate,
-    /// Certified arms whose answer is right, where that is known.
+    /// Certified arms whose answer is right, if that is known.
     pub certified_right: Option<Estimate>,
-    /// The bill.
+    /// The spending.
     pub spent: Estimate,
     /// Calls: the stopping time.
     pub pulls: Estimate,
@@ -65,46 +65,46 @@ pub struct CellSummary {
     pub spent_share: Vec<Vec<Estimate>>,
     /// The kinds of arms.
     pub kinds: Vec<String>,
-    /// Certified arms of each kind; only those whose answer is right, where that is known.
+    /// Certified arms of each kind.
     pub certified_of_kind: Vec<Estimate>,
     /// The share of pulls that each branch chose.
     pub branch_share: Vec<(String, Estimate)>,
-    /// What had been spent when the last good arm was certified: the median over all trials, none if
-    /// half of them did not come so far.
+    /// The spending when the last good arm was certified: the median over all trials; `None` if half of
+    /// them did not certify all good arms.
     pub cost_of_all_median: Option<f64>,
-    /// What labels on the certified answers claim, if the experiment has any.
+    /// Claims from labels on the certified answers, if the experiment has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labelled: Vec<LabelSummary>,
 }
 
-/// What all orders of labels, in all trials of a cell, come to.
+/// The summary of all orders of labels in all trials of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LabelSummary {
-    /// How the answers were labelled.
+    /// The procedure of labelling.
     pub way: Way,
-    /// The share of right ones that was to be claimed.
+    /// The share of right answers to be claimed.
     pub share: f64,
-    /// With this error probability.
+    /// The error probability of the claim.
     pub delta: f64,
-    /// The orders in which it was ever claimed, as a share.
+    /// The share of orders in which the claim was made.
     pub claimed: Estimate,
-    /// Those in which it was claimed and is not so.
+    /// The share of orders in which it was made and is false.
     pub false_claims: Estimate,
-    /// Labels until it was claimed, over the orders in which it was.
+    /// The number of labels until the claim, over the orders in which it was made.
     pub labels: Estimate,
     /// Their standard deviation.
     pub deviation: f64,
 }
 
 impl LabelSummary {
-    /// Of everything that labels claim in the trials of a cell.
+    /// One summary for each procedure, share and δ.
     fn all(trials: &[&Trial]) -> Vec<Self> {
         let count = trials.first().map_or(0, |trial| trial.labelled.len());
         let same = |index: usize| trials.iter().map(move |trial| &trial.labelled[index]);
         (0..count).map(|index| Self::new(&same(index).collect::<Vec<_>>())).collect()
     }
 
-    /// Of the same labels in several trials.
+    /// The summary of the same claim in several trials.
     fn new(trials: &[&LabelResult]) -> Self {
         let orders = || {
             trials
@@ -131,7 +131,7 @@ impl LabelSummary {
 }
 
 impl CellSummary {
-    /// Of the trials of one cell.
+    /// The summary of the trials of one cell.
     pub fn new(experiment: &Experiment, cell: &Cell, trials: &[&Trial]) -> Self {
         let estimate =
             |value: &dyn Fn(&Trial) -> f64| Estimate::of(trials.iter().map(|trial| value(trial)));

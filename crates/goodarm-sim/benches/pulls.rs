@@ -1,8 +1,8 @@
-//! Pulls simulated per second on one core, scores drawn and all, beside a plain numpy transcription of
-//! Algorithm 1 in the same run: `cargo bench -p goodarm-sim --bench pulls`.
+//! Simulated calls per second on one core, including the draws of scores, beside a plain numpy
+//! transcription of Algorithm 1 in the same run: `cargo bench -p goodarm-sim --bench pulls`.
 //!
-//! Both take turns, and the fastest of five runs counts: what else the machine does only makes a run
-//! slower. The numpy column is empty where Python or numpy is missing.
+//! Both run in turn, and the fastest of five runs counts: other work of the machine only makes a run
+//! slower. The numpy column is empty if Python or numpy is missing.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
@@ -14,7 +14,7 @@ use goodarm_core::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, S
 use goodarm_sim::episode;
 use goodarm_sim::world::{ScoreLaw, World};
 
-/// Arms, attributes, pulls of ours, pulls of numpy.
+/// Arms, attributes, calls of ours, calls of numpy.
 const SIZES: [(usize, usize, u32, u32); 3] =
     [(12, 4, 1_000_000, 10_000), (1_000, 4, 1_000_000, 2_000), (100_000, 4, 3_000_000, 20)];
 
@@ -55,7 +55,7 @@ fn main() {
     }
 }
 
-/// Nanoseconds per pull of a session that begins with nothing and is paid for about `pulls` pulls.
+/// Nanoseconds per call of a new session with money for about `pulls` calls.
 fn goodarm(policy: &str, arms: usize, attributes: usize, pulls: u32) -> f64 {
     let prices: Vec<f64> = (0..attributes).map(|index| f64::from(1_u32 << index)).collect();
     let attribute_specs = prices
@@ -73,7 +73,7 @@ fn goodarm(policy: &str, arms: usize, attributes: usize, pulls: u32) -> f64 {
         arms,
         attributes: attribute_specs,
         budget: mean_price * f64::from(pulls),
-        // So small that no arm is certified while the clock runs.
+        // So small that no arm is certified during the measurement.
         delta: if policy == "rcb" { 1e-300 } else { 0.02 },
         guarantee,
         prior_weights: None,

@@ -1,5 +1,6 @@
-//! What each guarantee costs where few or most answers are good: calls until 95 % of the good arms
-//! are certified, and how many are at a quarter and at half of the calls of the row's first guarantee.
+//! The cost of each guarantee if few or most answers are good: calls until 95 % of the good arms are
+//! certified, and the number that is certified at a quarter and at half of the calls of the row's first
+//! guarantee.
 //!
 //! `cargo run --release -p goodarm-sim --example false_discovery -- [repetitions] [arms]`
 
@@ -19,7 +20,7 @@ struct Cell {
     delta: f64,
 }
 
-/// After which call each certificate came, and how many of them are wrong.
+/// The call of each certificate, and the number of wrong ones.
 struct Run {
     good: usize,
     calls: Vec<u64>,

@@ -1,8 +1,7 @@
-//! Before a cent is spent: what a budget will buy, and what certifying so many answers will cost.
+//! Plans before any money is spent: what a budget buys, and what a number of certificates costs.
 //!
-//! Two answers to each question. The asymptotic one is the paper's theory: T*_ℓ log(1/δ). The
-//! realistic one is simulation: sessions like those that would be run, on answers like those
-//! described. Questions have the realistic one only.
+//! There are two estimates. The asymptotic one is the paper's theory: T*_ℓ log(1/δ). The realistic one is a
+//! simulation of such sessions, on answers like those described. Questions have the realistic one only.
 
 mod questions;
 mod result;
@@ -50,11 +49,11 @@ pub enum PlanError {
     /// The index of a verifier, and the unknown verifier whose calls should score it.
     #[error("verifiers[{0}].calls_of: no earlier verifier with calls of its own is called {1:?}")]
     CallsOf(usize, String),
-    /// A key that only goes with questions, or only without them; and the reason.
+    /// A key that is only valid with questions, or only without them; and the reason.
     #[error("{0}: {1}")]
     Questions(&'static str, &'static str),
     /// More answers than memory can hold.
-    #[error("answers: {0} answers with so many verifiers are more than {PAIRS_MAX} pairs")]
+    #[error("answers: {0} answers with all verifiers are more than {PAIRS_MAX} pairs")]
     TooMany(usize),
     /// The index of a group, the number of its means, and the number of verifiers.
     #[error("answers[{0}].means: {1} means for {2} verifiers")]
@@ -84,13 +83,13 @@ pub fn plan(spec: &PlanSpec) -> Result<Plan, PlanError> {
     plan_until(spec, &AtomicBool::new(false))
 }
 
-/// Makes a plan, or gives up once `cancelled` is true.
+/// Makes a plan, or stops once `cancelled` is true.
 pub fn plan_until(spec: &PlanSpec, cancelled: &AtomicBool) -> Result<Plan, PlanError> {
     check(spec)?;
     let instance = spec.instance(0)?;
     let complexity = instance.questions.is_none().then(|| instance.complexity());
     let log = -libm::log(spec.delta);
-    // Enough for all that can be certified at all, by a wide margin.
+    // Much more than enough for everything that can be certified.
     let ample = match &complexity {
         Some(complexity) => {
             REACH * complexity.total() * (log + libm::log(size(instance.means.len())))
@@ -157,7 +156,7 @@ fn step(count: usize, complexity: Option<&Complexity>, log: f64, trials: &[Trial
     }
 }
 
-/// Certified answers: where sessions lie, and their mean.
+/// The number of certified answers: its distribution over sessions, and its mean.
 fn certified(trials: &[Trial]) -> Result<(Spread, f64), PlanError> {
     let counts = trials.iter().map(|trial| size(trial.certified.len()));
     let mean = counts.clone().sum::<f64>() / size(trials.len());
@@ -198,7 +197,7 @@ fn check(spec: &PlanSpec) -> Result<(), PlanError> {
     }
     spec.check_questions()?;
     spec.scored_by()?;
-    // The rest is checked where a problem is made of it.
+    // The rest is checked when the problem is made.
     spec.simulate_one(spec.smallest_budget() * 1e-3, 0, None).map(|_| ())
 }
 
@@ -208,7 +207,7 @@ impl PlanSpec {
         verifiers.chain(self.makers().map(|maker| maker.price)).fold(1.0, f64::max)
     }
 
-    /// So that all sessions together make no more calls than may be simulated.
+    /// The limit of calls per session, so that all sessions together stay within the limit of the plan.
     fn session_calls_max(&self) -> u64 {
         (self.calls_max.unwrap_or(CALLS_MAX) / self.repetitions).max(1)
     }
@@ -257,7 +256,7 @@ impl PlanSpec {
         }
     }
 
-    /// Answers as described; means that spread are drawn anew in every repetition.
+    /// Answers as described; means with a spread are drawn again in every repetition.
     fn instance(&self, repetition: u64) -> Result<Instance, PlanError> {
         let mut random = Random::at(self.seed, &[repetition, 0x91A7]);
         let seed = random.clone().bits();
@@ -305,7 +304,7 @@ impl PlanSpec {
         })
     }
 
-    /// The verifier that could be left out, given what sessions with the budget spent.
+    /// The verifier that could be left out, given the spending of sessions with the budget.
     fn omission(
         &self,
         budget: f64,
@@ -328,7 +327,7 @@ impl PlanSpec {
         let is_part = |it: &PlanVerifier| {
             it.calls_of.as_ref() == Some(name) || it.name == *name && it.calls_of.is_some()
         };
-        // To leave out a part of a reply would save nothing.
+        // Leaving out a part of a reply would save nothing.
         if self.verifiers.iter().any(is_part) {
             return Ok(None);
         }
@@ -370,7 +369,7 @@ impl PlanSpec {
         let setting = TrialSettings {
             budget,
             delta: self.delta,
-            // Worlds of questions know one call at a time.
+            // Worlds of questions have one call at a time.
             concurrency: if self.questions.is_some() { 1 } else { self.concurrency },
             seed: Random::at(self.seed, &[repetition]).bits(),
             shuffled: true,
@@ -385,7 +384,7 @@ impl PlanSpec {
     }
 }
 
-/// The tenth, half and nine tenths of a sample; none if even the half is infinite.
+/// The 10 %, 50 % and 90 % quantiles of a sample; `None` if the median is infinite.
 fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
@@ -395,9 +394,9 @@ fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     spread.median.is_finite().then_some(spread)
 }
 
-/// So many times T* (log(1/δ) + log Q) is ample for every policy worth planning with.
+/// This multiple of T* (log(1/δ) + log Q) is enough for every policy worth planning with.
 const REACH: f64 = 6.0;
-/// A plan takes minutes at most.
+/// Limits a plan to a few minutes.
 const CALLS_MAX: u64 = 100_000_000;
 
 #[cfg(test)]
@@ -429,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_grows_with_the_budget_and_lies_above_theory() {
+    fn costs_grow_and_are_above_theory() {
         let plan = plan(&spec()).unwrap();
         assert_eq!((plan.answers, plan.good, plan.steps.len()), (20, 14, 14));
         for pair in plan.steps.windows(2) {
@@ -442,7 +441,7 @@ mod tests {
         assert!(purchase.realistic.median > 12.0, "{purchase:?}");
     }
 
-    /// A dear second judge, and answers on whose merits it agrees with the first one, or not.
+    /// A plan with an expensive second judge, which agrees with the first one or not.
     fn with_second_judge(groups: &[(usize, [f64; 2])]) -> Option<ImpliedVerifier> {
         let mut spec = spec();
         spec.verifiers.push(PlanVerifier {
@@ -460,26 +459,26 @@ mod tests {
     }
 
     #[test]
-    fn a_dear_verifier_that_says_nothing_new_is_named_with_what_leaving_it_out_buys() {
+    fn an_expensive_implied_verifier_is_found() {
         let found = with_second_judge(&[(14, [0.9, 0.95]), (6, [0.2, 0.1])]).unwrap();
         assert_eq!((found.verifier.as_str(), found.by.as_str()), ("panel", "judge"));
         assert_eq!(found.answers, 14);
         assert!(found.share > 0.5, "{found:?}");
-        // The very sessions that a plan without it simulates, but for the draws of the means.
+        // The same sessions as in a plan without it, except for the draws of the means.
         let without = plan(&spec()).unwrap().purchase.unwrap();
         assert!((found.mean - without.mean).abs() < 0.5, "{found:?} {without:?}");
     }
 
     #[test]
-    fn a_verifier_is_not_named_for_too_few_answers_nor_if_it_turns_one_down() {
+    fn a_verifier_is_not_implied_by_few_answers_or_if_it_rejects_one() {
         assert_eq!(with_second_judge(&[(9, [0.9, 0.95]), (6, [0.2, 0.1])]), None);
         assert_eq!(with_second_judge(&[(13, [0.9, 0.95]), (1, [0.9, 0.4]), (6, [0.2, 0.1])]), None);
-        // Where the first judge passes everything, it implies nothing.
+        // If the first judge passes everything, it implies nothing.
         assert_eq!(with_second_judge(&[(20, [0.9, 0.95])]), None);
     }
 
     #[test]
-    fn nonsense_is_named() {
+    fn errors_name_the_key() {
         let wrong = |change: &dyn Fn(&mut PlanSpec), name: &str| {
             let mut spec = spec();
             change(&mut spec);
@@ -513,9 +512,9 @@ mod tests {
         assert_eq!(plan_until(&spec(), &cancelled), Err(PlanError::Cancelled));
     }
 
-    /// One reply scores both judges: theirs is one price, and the one that needs more calls decides.
+    /// One reply scores both judges: there is one price, and the judge that needs more calls decides.
     #[test]
-    fn a_call_that_scores_several_is_paid_once() {
+    fn a_call_that_scores_several_verifiers_is_paid_once() {
         let rubric = |shared: bool| {
             let mut spec = spec();
             spec.verifiers.push(PlanVerifier {
@@ -534,12 +533,12 @@ mod tests {
         let last = |plan: &Plan| plan.steps[7].realistic.unwrap().median;
         assert!(last(&shared) < 0.9 * last(&apart), "{} {}", last(&shared), last(&apart));
         let mut wrong = spec();
-        wrong.verifiers[1].calls_of = Some("nobody".into());
+        wrong.verifiers[1].calls_of = Some("missing".into());
         assert!(plan(&wrong).unwrap_err().to_string().contains("verifiers[1].calls_of"));
     }
 
     #[test]
-    fn a_certificate_that_takes_a_million_calls_is_not_simulated_to_its_end() {
+    fn very_long_sessions_are_stopped() {
         let mut spec = spec();
         spec.verifiers[1].threshold = 0.99999;
         spec.answers = vec![AnswerSpec { count: 3, means: vec![1.0, 0.999_995], spread: 0.0 }];

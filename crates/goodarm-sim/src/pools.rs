@@ -1,8 +1,8 @@
-//! Recorded answers to questions, replayed as the paper's three verifiers: is there a parseable final
-//! answer; does one fresh solution agree; does the majority of five agree.
+//! Recorded answers to questions, replayed as the paper's three verifiers: a parseable final answer,
+//! agreement with one fresh solution, and agreement with the majority of five.
 //!
-//! Draws with replacement from a fixed pool are independent, as the model asks; what they certify is
-//! the pool's mean, not the verifier's.
+//! Draws with replacement from a fixed pool are independent, as the model requires. They certify the mean
+//! of the pool, not of the verifier.
 
 use goodarm_core::{ArmId, AttributeId, AttributeSpec, Cost, Label, Outcome, ScoreModel};
 pub use goodarm_files::Draws;
@@ -17,23 +17,23 @@ use crate::world::{EXHAUSTED, SimulatedReply, Verifiers, attribute};
 /// One question with its candidate and the recorded solutions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnswerPool {
-    /// The candidate's answer, if it could be read.
+    /// The candidate's answer, if it is readable.
     pub candidate: Option<Label>,
-    /// The right answer, if anybody gave it: for after the run.
+    /// The right answer, if any recorded answer is right; only for use after the run.
     pub gold: Option<Label>,
-    /// Which answer each solution gives, if it could be read, and for how many tokens.
+    /// The answer of each solution, if it is readable, and its number of tokens.
     solutions: Vec<(Option<Label>, u32)>,
-    /// How many different answers there are, the candidate's among them.
+    /// The number of different answers, including the candidate's.
     answer_count: u32,
 }
 
-/// What a call of the second and third verifier costs.
+/// The cost of a call of the second and third verifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PoolBills {
     /// Always the mean over all recorded solutions: the paper's model of known costs.
     Mean,
-    /// The tokens of the solutions that were drawn, below a ceiling of the most expensive ones.
+    /// The tokens of the drawn solutions; the ceiling is that of the most expensive ones.
     Recorded,
 }
 
@@ -56,7 +56,7 @@ pub struct PoolError {
     pub reason: String,
 }
 
-/// Reads questions of a pools file, from the given one on.
+/// Reads `count` questions of a pools file, beginning with the line `first`.
 pub fn read(text: &str, first: usize, count: usize) -> Result<Vec<AnswerPool>, PoolError> {
     let lines = text.lines().enumerate().skip(first).take(count);
     let pools: Vec<AnswerPool> = lines
@@ -104,18 +104,18 @@ impl AnswerPool {
         Ok(Self { candidate, gold, solutions, answer_count })
     }
 
-    /// Whether the candidate is right: for after the run.
+    /// Whether the candidate is right; only for use after the run.
     pub fn is_right(&self) -> bool {
         self.candidate.is_some() && self.candidate == self.gold
     }
 
-    /// Of a recorded solution.
+    /// The mean number of tokens of a recorded solution.
     pub fn mean_tokens(&self) -> f64 {
         let tokens: f64 = self.solutions.iter().map(|(_, tokens)| f64::from(*tokens)).sum();
         tokens / size(self.solutions.len())
     }
 
-    /// Every answer that somebody gave.
+    /// All different answers.
     pub fn labels(&self) -> impl Iterator<Item = Label> + use<> {
         (0..self.answer_count).map(Label)
     }
@@ -137,7 +137,7 @@ impl AnswerPool {
 
     /// The probability that the most frequent of five draws is the candidate's answer.
     pub fn majority_agreement(&self) -> f64 {
-        // What could not be read agrees with nothing.
+        // An unreadable answer agrees with nothing.
         let Some(candidate) = self.candidate else { return 0.0 };
         let mut answers = vec![Some(candidate)];
         for (answer, _) in &self.solutions {
@@ -148,9 +148,9 @@ impl AnswerPool {
         self.majority(&answers)
     }
 
-    /// Of each answer, how often it is the most frequent of five.
+    /// For each answer, the probability that it is the most frequent of five draws.
     pub fn majorities(&self) -> Vec<f64> {
-        // What cannot be read is an answer like any other, and never the one that is asked about.
+        // Unreadable draws count as one more answer, which is never the wanted one.
         let majority = |asked: Label| {
             let others = self.labels().filter(|it| *it != asked).map(Some);
             let answers: Vec<_> = [Some(asked)].into_iter().chain(others).chain([None]).collect();
@@ -159,8 +159,8 @@ impl AnswerPool {
         self.labels().map(majority).collect()
     }
 
-    /// The probability that the first of these answers is the most frequent of five draws, ties going to
-    /// the first drawn: exact, by going through all multisets of five answers.
+    /// The probability that the first of these answers is the most frequent of five draws, with ties
+    /// decided by the first draw: exact, by enumerating all multisets of five answers.
     fn majority(&self, answers: &[Option<Label>]) -> f64 {
         let shares: Vec<f64> = answers.iter().map(|&answer| self.share(answer)).collect();
         majority(&shares, &mut Vec::new(), VOTES, 1.0)
@@ -182,7 +182,7 @@ fn most_frequent(votes: [Option<Label>; VOTES]) -> Option<Label> {
     votes.into_iter().find(|&answer| support(answer) == most).flatten()
 }
 
-/// Σ over how often each remaining answer is drawn; `drawn` holds the counts so far.
+/// Sums over the number of draws of each remaining answer; `drawn` holds the numbers so far.
 fn majority(shares: &[f64], drawn: &mut Vec<usize>, left: usize, weight: f64) -> f64 {
     let index = drawn.len();
     if index == shares.len() {
@@ -209,7 +209,7 @@ fn majority(shares: &[f64], drawn: &mut Vec<usize>, left: usize, weight: f64) ->
     sum
 }
 
-/// A recorded answer, and for how many tokens.
+/// The text of a recorded answer, and its number of tokens.
 fn recorded(PoolAnswer { answer, tokens, .. }: PoolAnswer) -> Result<(String, u32), String> {
     let tokens = tokens.ok_or("missing field `tokens`")?;
     if tokens.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&tokens) {
@@ -272,7 +272,7 @@ impl Pools {
             .collect()
     }
 
-    /// None if all are used.
+    /// One draw; `None` if all are used.
     fn draw(
         &self,
         pool: &AnswerPool,
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exact_majority_is_what_votes_come_to() {
+    fn simulated_votes_have_the_exact_majority() {
         let pools = pools(Draws::WithReplacement);
         let exact = pools.pools()[0].majority_agreement();
         let count = 100_000_u32;
@@ -357,7 +357,7 @@ mod tests {
         let bills: Vec<Cost> = (0..6).map(|call| reply(1, call).bill).collect();
         assert_eq!(bills, [10, 30, 20, 40, 0, 0].map(Cost::from_units));
         assert_eq!(reply(1, 4).outcome, EXHAUSTED);
-        assert_eq!(reply(2, 0).outcome, EXHAUSTED, "four solutions are no five votes");
+        assert_eq!(reply(2, 0).outcome, EXHAUSTED, "four solutions are fewer than five votes");
     }
 
     #[test]
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_line_is_named() {
+    fn the_error_names_a_broken_line() {
         let error = Pools::parse("{}\n", 1, PoolBills::Mean, Draws::InOrder).unwrap_err();
         assert_eq!(error.line, 1);
         assert!(error.reason.contains("id"), "{error}");

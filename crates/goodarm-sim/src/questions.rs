@@ -1,7 +1,7 @@
-//! Questions in the laboratory: answers are made on demand, checked, and certified, one a question.
+//! Simulated questions: answers are made on demand and checked, and at most one per question is certified.
 //!
-//! [`world`]: who answers, and which answers are good. [`described`]: the same as a plan describes it.
-//! [`trial`]: one session driven to its end. [`oracle`]: a policy that is told both.
+//! [`world`]: answers and how good they are. [`described`]: the same from a plan's description. [`trial`]:
+//! one session driven to its end. [`oracle`]: a policy that has the truth.
 
 pub mod described;
 pub mod oracle;

@@ -1,4 +1,4 @@
-//! Random numbers that are a function of where they are needed: SplitMix64, seeded by hashing.
+//! Random numbers that depend only on where they are used: SplitMix64, seeded by hashing.
 
 mod ziggurat;
 
@@ -14,9 +14,9 @@ impl Random {
         Self { state: seed }
     }
 
-    /// The stream of a seed and a path below it; different paths give unrelated streams.
+    /// The stream of a seed and a path; different paths give independent streams.
     pub fn at(seed: u64, path: &[u64]) -> Self {
-        // A polynomial in the steps keeps paths apart, and one mix at the end makes them unrelated.
+        // A polynomial in the steps separates paths, and one mix at the end makes them independent.
         let mut place = mix(seed ^ 0x5851_f42d_4c95_7f2d);
         for &step in path {
             place = place.wrapping_add(step).wrapping_mul(0xd134_2543_de82_ef95);
@@ -30,12 +30,12 @@ impl Random {
         mix(self.state)
     }
 
-    /// The index of one of so many.
+    /// A random index below `count`.
     pub(crate) fn index(&mut self, count: usize) -> usize {
         usize::try_from(self.below(count as u64)).expect("below a size")
     }
 
-    /// Brings a list into a random order.
+    /// Shuffles a list.
     pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             list.swap(last, self.index(last + 1));

@@ -1,4 +1,4 @@
-//! One session in one instance, driven to its end.
+//! Drives one session in one instance to its end.
 
 use goodarm_core::{ArmId, Call, Cost, Design, Session};
 

@@ -1,10 +1,11 @@
-//! The paper's complexities: what certifying must cost, to first order as δ → 0.
+//! The paper's complexities: the necessary cost of certifying, to first order as δ → 0.
 
 mod growth;
 
 use crate::world::ScoreLaw;
 
-/// Price, threshold and law of scores of an attribute: what complexity depends on besides the means.
+/// Price, threshold and law of scores of an attribute: everything besides the means that complexity depends
+/// on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
     /// c in the paper.
@@ -21,9 +22,10 @@ impl Test {
         mean >= self.threshold
     }
 
-    // [P §5]  h_{q,m} = 2 c/Δ²; in general c/K, K the most evidence that a score can bring on average:
-    // Δ²/(2σ²); for coins the Kullback-Leibler divergence from one with mean ξ; for scores in [0, 1] of
-    // any law the least divergence from a law in [0, 1] with mean ξ, which is the best bet's growth
+    // [P §5]  h_{q,m} = 2 c/Δ²; in general c/K, where K is the largest average evidence of a score:
+    // Δ²/(2σ²); for binary scores the Kullback-Leibler divergence from a coin with mean ξ; for scores in
+    // [0, 1] of any law the least divergence from a law in [0, 1] with mean ξ, which is the growth of the
+    // best bet
     pub(crate) fn complexity(&self, mean: f64) -> f64 {
         match self.law {
             ScoreLaw::Gaussian(sigma) => {
@@ -35,7 +37,7 @@ impl Test {
                 let share = |score: f64| (score - lowest) / (highest - lowest);
                 self.price / growth::beta(share(mean), concentration, share(self.threshold))
             }
-            // One call, whatever δ: nothing to first order.
+            // One call for any δ: zero to first order.
             ScoreLaw::Exact => 0.0,
         }
     }
@@ -50,21 +52,21 @@ pub fn divergence(mean: f64, threshold: f64) -> f64 {
 /// The complexities of an instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complexity {
-    /// h_q of each arm; none if it is bad.
+    /// h_q of each arm; `None` if it is bad.
     pub of_arm: Vec<Option<f64>>,
     /// T*_ℓ for ℓ = 0, 1, … up to the number of good arms.
     pub staircase: Vec<f64>,
 }
 
 impl Complexity {
-    /// Of an instance with these means, each attribute with calls of its own.
+    /// The complexities of an instance with these means, if each attribute has its own calls.
     pub fn new(means: &[Vec<f64>], tests: &[Test]) -> Self {
         let leads: Vec<usize> = (0..tests.len()).collect();
         Self::shared(means, tests, &leads)
     }
 
-    /// The same where calls of `leads[attribute]` score an attribute: a call counts for all that it scores,
-    /// so the attribute that needs most of them decides.
+    /// The same if calls of `leads[attribute]` score an attribute: a call counts for all attributes that it
+    /// scores, so the one that needs the most calls decides.
     pub fn shared(means: &[Vec<f64>], tests: &[Test], leads: &[usize]) -> Self {
         let of_arm: Vec<Option<f64>> = means
             .iter()
@@ -96,7 +98,7 @@ impl Complexity {
         self.staircase.len() - 1
     }
 
-    /// T*_|G|: what certifying every good arm costs, in units of log(1/δ).
+    /// T*_|G|: the cost of certifying every good arm, in units of log(1/δ).
     pub fn total(&self) -> f64 {
         self.staircase[self.good_count()]
     }
@@ -107,19 +109,19 @@ impl Complexity {
     }
 
     // [P Cor. track-coverage-optimality]  K(b) = max{ℓ : T*_ℓ ≤ b}
-    /// How many arms a budget of `b` log(1/δ) certifies as δ → 0.
+    /// The number of arms that a budget of `b` log(1/δ) certifies as δ → 0.
     pub fn reach(&self, b: f64) -> usize {
         self.largest(|complexity| complexity <= b)
     }
 
     // [P Thm. track-coverage-achievable]  max{ℓ : (1 + ε) T*_ℓ < b}
-    /// What is surely reached with a slack of ε.
+    /// The number that is surely reached with a slack of ε.
     pub fn reach_lower(&self, b: f64, slack: f64) -> usize {
         self.largest(|complexity| (1.0 + slack) * complexity < b)
     }
 
     // [P Thm. track-coverage-converse]  max{ℓ : (1 - ε) T*_ℓ ≤ b}
-    /// What no reliable policy exceeds, with a slack of ε.
+    /// The number that no reliable policy exceeds, with a slack of ε.
     pub fn reach_upper(&self, b: f64, slack: f64) -> usize {
         self.largest(|complexity| (1.0 - slack) * complexity <= b)
     }
@@ -155,10 +157,10 @@ mod tests {
         assert_eq!(complexity.reach_upper(36.1, 0.1), 1);
     }
 
-    /// ln(Q/δ)/K at Q = 100, δ = 0.02, ξ = 0.5, computed elsewhere; a coin's divergence would give
-    /// 1701 calls in the place of 346 and 115.
+    /// ln(Q/δ)/K at Q = 100, δ = 0.02, ξ = 0.5, computed independently; the divergence of a coin would give
+    /// 1701 calls instead of 346 and 115.
     #[test]
-    fn bounded_scores_cost_what_the_best_bet_on_their_law_needs() {
+    fn complexities_of_bounded_scores_are_those_of_the_best_bet() {
         let gaps = [0.05, 0.1, 0.2, 0.3, 0.45];
         for (concentration, expected) in
             [(4.0, [346.0, 91.0, 30.7, 19.5, 13.4]), (20.0, [115.0, 51.5, 26.2, 18.4, 13.3])]

@@ -1,4 +1,4 @@
-//! What one session in one instance is, and everything about it that a figure may ask for.
+//! Methods, settings and results of trials: a trial is one session in one instance.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use goodarm_core::{
 
 use crate::labels::LabelResult;
 
-/// How an instance is worked on.
+/// A policy with its guarantee and settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Method {
-    /// What figures call it.
+    /// Its name in figures.
     pub name: String,
     /// One of `goodarm_core::policy::NAMES`.
     pub policy: String,
-    /// What δ bounds, and with which evidence.
+    /// The guarantee.
     pub guarantee: Guarantee,
-    /// Settings of the policy; the oracle is given the means without asking.
+    /// Settings of the policy; the means for the oracle are filled in.
     pub parameters: Parameters,
     /// Settings of the session.
     pub options: Options,
-    /// The share of the budget that the session is given at first. It gets the rest when it has ended,
-    /// as if its owner had thought again.
+    /// The share of the budget at first. The rest is added when the session has ended, as if the user
+    /// raised the budget.
     pub raised_at: Option<f64>,
 }
 
 impl Method {
-    /// Makes the policy; the oracle is given the means.
+    /// Makes the policy; the oracle gets the means.
     pub(crate) fn policy(
         &self,
         seed: u64,
@@ -69,7 +69,7 @@ impl Method {
     }
 }
 
-/// Notes what had been spent at each certificate, and which branches chose.
+/// Records the spending at each certificate, and the branches that chose calls.
 #[derive(Default)]
 pub(crate) struct Watcher {
     pub(crate) costs: Vec<f64>,
@@ -78,7 +78,7 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// A call was settled.
+    /// Records a settled call.
     pub(crate) fn watch(&mut self, session: &Session, call: &Call) {
         *self.branches.entry(call.branch).or_default() += 1;
         self.call_count += 1;
@@ -93,80 +93,80 @@ impl Watcher {
     }
 }
 
-/// The setting of one trial.
+/// The settings of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialSettings {
-    /// What may be spent.
+    /// The budget.
     pub budget: f64,
     /// δ.
     pub delta: f64,
     /// Calls in flight at once.
     pub concurrency: usize,
-    /// Where all randomness comes from; the same for all methods.
+    /// The seed of all draws, the same for all methods.
     pub seed: u64,
     /// Whether arms are shuffled, so that no method profits from their order.
     pub shuffled: bool,
-    /// Whether to stop once every good arm is certified, which no session could know.
+    /// Whether to stop once every good arm is certified, which a real session could not know.
     pub until_all_good: bool,
-    /// It is cut off after so many calls, whatever may still be spent.
+    /// The number of calls after which the trial is stopped.
     pub calls_max: u64,
 }
 
-/// What became of it. Arms are those of the instance, whatever order the session saw.
+/// The result of a trial. Arms are numbered as in the instance, not as in the session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trial {
     /// Good arms in the instance.
     pub good_count: usize,
-    /// Certified arms and what had been spent when they were, in order.
+    /// Certified arms in order, with the spending at each certificate.
     pub certified: Vec<Certified>,
     /// Arms that ended as rejected.
     pub rejected_count: usize,
-    /// What might have been spent.
+    /// The budget.
     pub budget: f64,
-    /// The bill.
+    /// The settled bills.
     pub spent: f64,
     /// Calls made: the stopping time.
     pub pull_count: u64,
-    /// Why it ended; none if every good arm was certified and that was enough, or if it was cut off.
+    /// Why it ended; `None` if it was stopped after all good arms were certified, or at the limit of calls.
     pub reason: Option<StopReason>,
     /// `spent_on[type][attribute]`.
     pub spent_on: Vec<Vec<f64>>,
-    /// How often each branch of the policy chose.
+    /// The number of choices of each branch of the policy.
     pub branches: BTreeMap<&'static str, u64>,
-    /// What labels on the certified answers claim, if the experiment has any.
+    /// Claims from labels on the certified answers, if the experiment has any.
     pub labelled: Vec<LabelResult>,
 }
 
 /// One certificate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certified {
-    /// Which arm.
+    /// The arm.
     pub arm: ArmId,
     /// Whether it is good.
     pub good: bool,
-    /// Whether its answer is right, where that is known.
+    /// Whether its answer is right, if that is known.
     pub right: Option<bool>,
-    /// What had been spent.
+    /// The spending so far.
     pub cost: f64,
 }
 
 impl Trial {
-    /// Certified arms that are good.
+    /// The number of certified arms that are good.
     pub fn good(&self) -> usize {
         self.certified.iter().filter(|certified| certified.good).count()
     }
 
-    /// Whether it was cut off after this many calls.
+    /// Whether it was stopped at this number of calls.
     pub fn is_cut(&self, calls_max: u64) -> bool {
         self.reason.is_none() && self.pull_count >= calls_max
     }
 
-    /// Of each certified arm whether its answer is right; not where that is not known.
+    /// For each certified arm, whether its answer is known to be right.
     pub fn truth(&self) -> Vec<bool> {
         self.certified.iter().map(|certified| certified.right == Some(true)).collect()
     }
 
-    /// Certified arms that are not.
+    /// The number of certified arms that are bad.
     pub fn bad(&self) -> usize {
         self.certified.len() - self.good()
     }
@@ -176,10 +176,10 @@ impl Trial {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrialError {
-    /// The problem does not make sense.
+    /// The problem is invalid.
     #[error(transparent)]
     Problem(#[from] SpecError),
-    /// There is no such policy, or its settings are wrong.
+    /// The name of a policy that is unknown or has wrong settings, and the reason.
     #[error("policy {0:?}: {1}; there are {names}", names = NAMES.join(", "))]
     Policy(String, PolicyError),
     /// The name of a method, and what is wrong with it.

@@ -1,4 +1,4 @@
-//! True means, and the laws by which verifiers score, bill and take their time.
+//! True means, and the laws of scores, bills and latencies.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use goodarm_core::{
 
 use crate::random::Random;
 
-/// Something that answers verifier calls.
+/// Verifiers that reply to calls.
 pub trait Verifiers {
-    /// The `call`-th call of a pair, counted from 0; retries count. The same arguments give the same
-    /// reply, so two policies with one seed have the same luck.
+    /// The reply to the `call`-th call of a pair, counted from 0, including retries. The same arguments
+    /// give the same reply, so two policies with one seed get the same draws.
     fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> SimulatedReply;
 }
 
-/// The same verifiers with the arms in another order: `order[arm]` is the arm that is meant.
+/// The same verifiers with the arms in another order: `order[arm]` is the arm in the inner verifiers.
 #[derive(Clone, Debug)]
 pub struct Reordered<'a, V: ?Sized> {
-    /// What answers.
+    /// The inner verifiers.
     pub verifiers: &'a V,
-    /// Which arm is meant by each.
+    /// The inner arm of each arm.
     pub order: &'a [ArmId],
 }
 
@@ -31,11 +31,11 @@ impl<V: Verifiers + ?Sized> Verifiers for Reordered<'_, V> {
     }
 }
 
-/// The same verifiers with one left out; the others have the luck that they had.
+/// The same verifiers without one attribute; the draws of the others do not change.
 pub struct Without {
-    /// What answers.
+    /// The inner verifiers.
     pub verifiers: Arc<dyn Verifiers + Send + Sync>,
-    /// Which one is left out.
+    /// The index of the attribute that is left out.
     pub attribute: usize,
 }
 
@@ -46,7 +46,7 @@ impl Verifiers for Without {
     }
 }
 
-/// Everything that a session is not told.
+/// The truth, which a session does not see.
 #[derive(Clone, Debug, PartialEq)]
 pub struct World {
     /// `means[arm][attribute]`.
@@ -55,13 +55,13 @@ pub struct World {
     pub scores: Vec<ScoreLaw>,
     /// One law of bills for each attribute.
     pub bills: Vec<BillLaw>,
-    /// How long calls take.
+    /// The law of latencies.
     pub latency: Latency,
-    /// How calls fail.
+    /// The law of failures.
     pub failures: Failures,
 }
 
-/// How an attribute's scores scatter around their mean.
+/// The law of an attribute's scores, given their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ScoreLaw {
     /// Normal with this standard deviation.
@@ -75,7 +75,7 @@ pub enum ScoreLaw {
     Exact,
 }
 
-/// What a call costs.
+/// The law of bills.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BillLaw {
     /// Always the ceiling.
@@ -86,34 +86,34 @@ pub enum BillLaw {
         mean: f64,
         /// Standard deviation over mean.
         variation: f64,
-        /// What of the variance of the logarithm lies between answers and between pairs.
+        /// The parts of the variance of the logarithm between answers and between pairs.
         between: Between,
         /// The reserved price.
         ceiling: Cost,
     },
 }
 
-/// Why some bills are always high: shares of the variance of their logarithm. The rest is fresh in
-/// every call.
+/// Parts of the variance of the logarithm of bills that are the same in all calls of an answer or a pair.
+/// The rest is drawn for every call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Between {
-    /// An answer's own factor, the same for all of its verifiers: long questions are dear everywhere.
+    /// The part of the answer, the same for all of its verifiers: long questions are expensive everywhere.
     pub answers: f64,
-    /// A pair's own factor.
+    /// The part of the pair.
     pub pairs: f64,
 }
 
 /// Exponential latencies, whose mean may depend on the score: the hard case for concurrency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
-    /// How many times longer a call takes whose score lies below the threshold `split`.
+    /// The factor by which calls with a score below `split` take longer.
     pub slowdown: f64,
     /// Scores below this are slow.
     pub split: f64,
 }
 
 impl Latency {
-    /// All calls alike.
+    /// The same law for all calls.
     pub const INDEPENDENT: Self = Self { slowdown: 1.0, split: 0.0 };
 }
 
@@ -124,32 +124,32 @@ pub struct Failures {
     pub high: f64,
     /// P(a call breaks | its score is below `split`).
     pub low: f64,
-    /// Where low begins.
+    /// Lower scores are low.
     pub split: f64,
-    /// P(a call is void), whatever its score.
+    /// P(a call is void), for any score.
     pub void: f64,
 }
 
 impl Failures {
-    /// None.
+    /// No failures.
     pub const NONE: Self = Self { high: 0.0, low: 0.0, split: 0.5, void: 0.0 };
 }
 
-/// What one call brings.
+/// The reply to one call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulatedReply {
-    /// What comes back.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What it costs.
+    /// The bill.
     pub bill: Cost,
-    /// How long such calls take on average.
+    /// The mean latency of such calls.
     pub latency_mean: f64,
-    /// Where this call's latency is drawn from, if it is asked for.
+    /// The stream from which the latency is drawn, if it is needed.
     pub clock: Random,
 }
 
 impl SimulatedReply {
-    /// What is paid for it: nothing for a call that was not made.
+    /// The amount that is paid: zero for a call that was not made.
     pub const fn paid(&self) -> Cost {
         match self.outcome {
             Outcome::Failed(Failure::Void(_) | Failure::Blocking(_)) => Cost::ZERO,
@@ -157,18 +157,18 @@ impl SimulatedReply {
         }
     }
 
-    /// When it comes back: an exponential latency, the same each time. It is drawn only when asked
-    /// for, since runs with one call at a time do not need it.
+    /// An exponential latency, the same each time. It is drawn on demand, since sessions with one call at a
+    /// time do not need it.
     pub fn latency(&self) -> f64 {
         self.latency_mean * self.clock.clone().exponential()
     }
 }
 
-/// The verifier broke; the score it would have given is lost.
+/// The verifier crashed, and its score is lost.
 pub const BROKEN: Outcome = Outcome::Failed(Failure::Counted(CountedFailure::Crashed));
-/// The verifier never began.
+/// The verifier was not reached.
 pub const VOID: Outcome = Outcome::Failed(Failure::Void(VoidFailure::NotConnected));
-/// Nothing more was recorded.
+/// All recorded draws are used.
 pub const EXHAUSTED: Outcome = Outcome::Failed(Failure::Blocking(BlockingFailure::Exhausted));
 
 impl World {
@@ -278,7 +278,7 @@ mod tests {
         world.reply(7, ArmId(arm), AttributeId(attribute), call).bill.units()
     }
 
-    /// How the logarithms of two bills of the same answer are correlated.
+    /// The correlation of the logarithms of two bills of the same answer.
     fn correlation(world: &World, one: (u32, u64), other: (u32, u64)) -> f64 {
         let variance = libm::log1p(0.64);
         let middle = libm::log(PRICE) - 0.5 * variance;
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn bills_differ_between_answers_and_between_pairs_as_told_and_their_mean_does_not_change() {
+    fn bills_have_their_mean_and_their_correlations() {
         for (answers, pairs) in [(0.0, 0.0), (0.6, 0.0), (0.0, 0.5), (0.4, 0.3), (1.0, 0.0)] {
             let world = world(Between { answers, pairs });
             // A standard error is about 0.01.
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn bills_that_do_not_differ_between_answers_are_those_of_before() {
+    fn independent_bills_have_not_changed() {
         let world = world(Between::default());
         let mut random = Random::at(7, &[3, 1, 5]);
         random.uniform();

@@ -80,7 +80,7 @@ fn a_wrong_experiment_is_refused_with_what_is_wrong() {
         (
             "means = { random = { arms = 5, good = [0.2, 0.8], price_max = 10.0 } }",
             "means = { boundary-null = { arms = 4, good = 0, attributes = 1 } }",
-            "in this world none is good; give absolute budgets",
+            "this world has no good arm; give absolute budgets",
         ),
         ("means = { random = {", "means = { pools = { questions = 1 }, x = {", "pools"),
         ("title = \"small\"", "", "title"),

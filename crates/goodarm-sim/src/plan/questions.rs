@@ -1,4 +1,4 @@
-//! Plans about questions: what is described, as a world of the laboratory.
+//! Plans about questions: the description as a simulated world.
 
 use goodarm_core::{GeneratorSpec, ScoredBy};
 use goodarm_files::Scores;
@@ -13,12 +13,12 @@ use crate::world::ScoreLaw;
 use crate::world_error::PAIRS_MAX;
 
 impl PlanSpec {
-    /// Who makes answers.
+    /// The generators.
     pub(super) fn makers(&self) -> impl Iterator<Item = &PlanGenerator> {
         self.generator.iter().chain(&self.generators)
     }
 
-    /// The share of good answers, where nothing else is said.
+    /// The share of good answers, with its default.
     pub fn good_share(&self) -> f64 {
         let of_maker = self.makers().find_map(|maker| maker.good);
         self.good.or(of_maker).unwrap_or(GOOD_SHARE)
@@ -66,7 +66,7 @@ impl PlanSpec {
         }
     }
 
-    /// The questions as described; other ones for every seed.
+    /// The described questions; they depend on the seed.
     pub(super) fn world(
         &self,
         count: usize,
@@ -100,8 +100,8 @@ impl PlanSpec {
         )
     }
 
-    /// Enough to answer all questions that can be answered, by a wide margin: all answers that may be made,
-    /// and as many calls for each as a good one takes.
+    /// Much more than enough to answer all questions that can be answered: all answers that may be made,
+    /// and for each the calls that a good one takes.
     pub(super) fn ample_for_questions(&self) -> f64 {
         let count = size(self.questions.unwrap_or(1));
         let log = -libm::log(self.delta) + libm::log(count);
@@ -119,22 +119,22 @@ impl PlanSpec {
 }
 
 impl PlanVerifier {
-    /// The mean score of a good answer to a question, and of another one.
+    /// The mean scores of a good and of a bad answer to a question.
     pub fn question_means(&self) -> [f64; 2] {
         let is_exact = self.scores == Scores::Exact;
-        // An answer that fails a check costs next to nothing, so a plan need not count it.
+        // An answer that fails a check costs almost nothing, so a plan need not count it.
         let good = if is_exact { 1.0 } else { f64::midpoint(self.threshold, 1.0) };
         let bad = if is_exact { 1.0 } else { 0.5 * self.threshold };
         [self.good_mean.unwrap_or(good), self.bad_mean.unwrap_or(bad)]
     }
 }
 
-/// Without anything to go by.
+/// Defaults.
 const GOOD_SHARE: f64 = 0.6;
 const DIFFICULTY: f64 = 0.4;
 const SPREAD: f64 = 0.05;
 const CANDIDATES_MAX: usize = 8;
-/// So many answers to a question are as dear as a good one before it is left.
+/// The cost of a question before it is given up, as a multiple of the cost of certifying a good answer.
 const ANSWERS_TRIED: f64 = 12.0;
 const BUDGET_MAX: f64 = 1e14;
 
@@ -159,7 +159,7 @@ mod tests {
         [[verifiers]]\nname = 'judge'\nprice = 10\nthreshold = 0.5\nscores = 'binary'\n";
 
     #[test]
-    fn more_money_answers_more_questions_until_there_is_no_good_answer_left() {
+    fn more_money_answers_more_questions() {
         let plan = plan_of(JUDGED);
         assert_eq!((plan.questions, plan.answers, plan.cut), (Some(20), 0, None));
         let purchase = plan.purchase.unwrap();
@@ -167,22 +167,22 @@ mod tests {
         let few = median(&plan_of(&JUDGED.replace("3000", "1000")));
         let all = median(&plan_of(&JUDGED.replace("3000", "100000")));
         assert!(few < median(&plan) && median(&plan) < all, "{few} {purchase:?} {all}");
-        // In some of twenty questions a good answer is too rare to be among eight.
+        // In some of the twenty questions a good answer is too rare to be among eight.
         assert!((14.0..20.0).contains(&all), "{all}");
-        let dear = JUDGED.replace("price = 20", "price = 400");
-        assert!(median(&plan_of(&dear)) < median(&plan));
+        let expensive = JUDGED.replace("price = 20", "price = 400");
+        assert!(median(&plan_of(&expensive)) < median(&plan));
         let medians: Vec<f64> =
             plan.steps.iter().map_while(|it| Some(it.realistic?.median)).collect();
         assert!(medians.len() > 10 && medians.is_sorted(), "{medians:?}");
     }
 
     #[test]
-    fn answers_that_are_given_need_not_be_made() {
-        let dear = JUDGED.replace("price = 20", "price = 150");
-        let given = plan_of(&dear.replace("questions = 20", "questions = 20\ngiven = 1"));
+    fn given_answers_need_not_be_made() {
+        let expensive = JUDGED.replace("price = 20", "price = 150");
+        let given = plan_of(&expensive.replace("questions = 20", "questions = 20\ngiven = 1"));
         assert_eq!(given.answers, 20);
         assert!((5..19).contains(&given.good), "{}", given.good);
-        let made = plan_of(&dear);
+        let made = plan_of(&expensive);
         assert!(
             given.purchase.unwrap().mean > made.purchase.unwrap().mean + 0.7,
             "{:?} {:?}",
@@ -190,7 +190,7 @@ mod tests {
             made.purchase
         );
         let alone =
-            dear.replace("generator = { price = 150, good = 0.6 }", "given = 1\ngood = 0.6");
+            expensive.replace("generator = { price = 150, good = 0.6 }", "given = 1\ngood = 0.6");
         let alone = plan_of(&alone.replace("3000", "100000"));
         assert!((8.0..16.0).contains(&median(&alone)), "{alone:?}");
     }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_better_generator_beside_a_worse_one_is_worth_it() {
+    fn a_better_second_generator_helps() {
         let two = |good: f64| {
             let generators = format!(
                 "generators = [{{ name = 'a', price = 20, good = 0.1 }}, {{ name = 'b', price = 21, good = {good} }}]"
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_would_take_too_long_is_cut_off_and_says_so() {
+    fn a_plan_reports_stopped_sessions() {
         let cut = plan_of(&format!("calls_max = 1200\n{JUDGED}"));
         let found = cut.cut.unwrap();
         assert_eq!((found.calls, found.of_steps), (100, 12));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_questions_is_refused_without_them() {
+    fn keys_of_questions_are_refused_without_them() {
         for (line, named) in [
             ("generator = { price = 1 }", "generator"),
             ("given = 2", "given"),

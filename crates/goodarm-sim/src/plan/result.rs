@@ -1,28 +1,29 @@
-//! What a plan has found: what certificates cost, and what a budget buys.
+//! The result of a plan: the cost of certificates, and what a budget buys.
 
 use serde::Serialize;
 
-/// What came out.
+/// A plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
     /// δ.
     pub delta: f64,
-    /// Questions, of which one answer each is certified; none if all answers stand for themselves.
+    /// The number of questions, each with at most one certified answer; `None` if answers have no
+    /// questions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub questions: Option<usize>,
-    /// Answers described; of questions those that are given.
+    /// The number of described answers; with questions, of given answers.
     pub answers: usize,
-    /// Good ones among them: every mean at its threshold or above.
+    /// The number of good answers among them: every mean reaches its threshold.
     pub good: usize,
-    /// For ℓ = 1, 2, …: what ℓ certificates cost.
+    /// The cost of ℓ certificates for ℓ = 1, 2, ….
     pub steps: Vec<PlanStep>,
-    /// What the budget buys, if there is one.
+    /// What the budget buys, if one is given.
     pub purchase: Option<Purchase>,
-    /// A dear verifier that another one implies, if the answers are as described.
+    /// An expensive verifier that another one implies, if the answers are as described.
     pub implied: Option<ImpliedVerifier>,
-    /// Sessions simulated.
+    /// The number of simulated sessions.
     pub repetitions: u64,
-    /// That sessions were cut off, if any were.
+    /// Sessions that were stopped early, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<Truncation>,
 }
@@ -30,25 +31,26 @@ pub struct Plan {
 /// Sessions that would have taken too long to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Truncation {
-    /// After so many calls each.
+    /// The number of calls after which each was stopped.
     pub calls: u64,
-    /// How many of those that were to find out what so many certificates cost.
+    /// The number of stopped sessions among those that estimate the cost of certificates.
     pub of_steps: usize,
-    /// How many of those with the budget: what they certified is what it buys at least.
+    /// The number of stopped sessions among those with the budget: the budget buys at least what they
+    /// certified.
     pub of_purchase: usize,
 }
 
-/// A verifier that takes much of the budget although, as the answers are described, all that pass another
-/// one pass it, too; and what the budget buys without it.
+/// A verifier that takes much of the budget although every described answer that passes another verifier
+/// also passes this one; and what the budget buys without it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ImpliedVerifier {
-    /// Which.
+    /// The verifier.
     pub verifier: String,
-    /// The other one.
+    /// The verifier that implies it.
     pub by: String,
     /// Answers that pass both.
     pub answers: usize,
-    /// What it takes, as a share of the spend.
+    /// Its share of the spending.
     pub share: f64,
     /// Certified answers in the same sessions without it.
     pub realistic: Spread,
@@ -56,19 +58,20 @@ pub struct ImpliedVerifier {
     pub mean: f64,
 }
 
-/// What so many certificates cost.
+/// The cost of a number of certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlanStep {
     /// ℓ.
     pub certified: usize,
-    /// What theory says; it says nothing of questions.
+    /// The asymptotic estimate; `None` for questions.
     #[serde(flatten)]
     pub theory: Option<StepTheory>,
-    /// What simulated sessions had spent at the ℓ-th certificate; none if most did not get there.
+    /// The spending of simulated sessions at the ℓ-th certificate; `None` if most sessions did not reach
+    /// it.
     pub realistic: Option<Spread>,
 }
 
-/// What so many certificates cost as δ → 0.
+/// The cost of a number of certificates as δ → 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StepTheory {
     /// h_q of the ℓ-th cheapest good answer.
@@ -79,7 +82,7 @@ pub struct StepTheory {
     pub asymptotic: f64,
 }
 
-/// Where simulated sessions lie.
+/// The distribution over simulated sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// One in ten is below.
@@ -93,16 +96,16 @@ pub struct Spread {
 /// What a budget buys.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Purchase {
-    /// What might be spent.
+    /// The budget.
     pub budget: f64,
-    /// What theory says; it says nothing of questions.
+    /// The asymptotic estimate; `None` for questions.
     #[serde(flatten)]
     pub theory: Option<PurchaseTheory>,
     /// Certified answers in simulated sessions with this budget.
     pub realistic: Spread,
     /// Their mean.
     pub mean: f64,
-    /// What they spent on average.
+    /// Their average spending.
     pub spent: f64,
 }
 

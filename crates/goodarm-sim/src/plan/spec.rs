@@ -1,4 +1,4 @@
-//! What is to be planned: the language of a plan.
+//! The plan file.
 
 use goodarm_core::AttributeSpec;
 use goodarm_files::{GuaranteeName, Scores};
@@ -6,58 +6,59 @@ use serde::Deserialize;
 
 use crate::noise;
 
-/// What is to be planned.
+/// A plan file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanSpec {
     /// The error probability.
     pub delta: f64,
-    /// What might be spent; without it, what everything costs is found out.
+    /// The budget; without it, only the cost of certificates is estimated.
     pub budget: Option<f64>,
     /// ε of the theorems.
     #[serde(default = "slack")]
     pub slack: f64,
-    /// The guarantee that will be asked for; what suits the policy if not given.
+    /// The guarantee; the policy's default if not given.
     pub guarantee: Option<GuaranteeName>,
-    /// The policy that will be used.
+    /// The policy.
     #[serde(default = "policy")]
     pub policy: String,
     /// Calls in flight at once.
     #[serde(default = "concurrency")]
     pub concurrency: usize,
-    /// How many sessions are simulated.
+    /// The number of simulated sessions.
     #[serde(default = "repetitions")]
     pub repetitions: u64,
-    /// All luck comes from this.
+    /// The seed of all draws.
     #[serde(default)]
     pub seed: u64,
     /// The verifiers.
     pub verifiers: Vec<PlanVerifier>,
-    /// Groups of answers; none where there are questions.
+    /// Groups of answers; empty if there are questions.
     #[serde(default)]
     pub answers: Vec<AnswerSpec>,
-    /// How many questions, if one answer to each is to be certified.
+    /// The number of questions, if one answer to each is to be certified.
     pub questions: Option<usize>,
-    /// How many answers each question has from the start.
+    /// The number of answers that each question has from the start.
     #[serde(default)]
     pub given: usize,
-    /// The same, question by question, where that is known.
+    /// The same for each question, if it is known.
     #[serde(skip)]
     pub given_each: Vec<usize>,
-    /// Who makes answers.
+    /// The generator of answers.
     pub generator: Option<PlanGenerator>,
-    /// Several of them, in place of `generator`.
+    /// Several generators, instead of `generator`.
     #[serde(default)]
     pub generators: Vec<PlanGenerator>,
-    /// How many answers may be made for a question.
+    /// The most answers that may be made for a question.
     pub candidates_max: Option<usize>,
-    /// The share of answers to questions that are good.
+    /// The share of good answers to questions.
     pub good: Option<f64>,
-    /// How much questions differ: 0 if all are alike, 1 if all answers to one are good or none is.
+    /// How much questions differ: 0 if all are alike, 1 if the answers to a question are all good or all
+    /// bad.
     pub difficulty: Option<f64>,
-    /// How much the means of answers to questions differ: their standard deviation.
+    /// The standard deviation of the means of answers to questions.
     pub spread: Option<f64>,
-    /// Simulated calls, over all sessions with one budget: what would take more is cut off.
+    /// The most simulated calls over all sessions with one budget; sessions are stopped beyond it.
     pub calls_max: Option<u64>,
 }
 
@@ -77,49 +78,49 @@ const fn repetitions() -> u64 {
     40
 }
 
-/// One verifier.
+/// A verifier of a plan.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanVerifier {
-    /// What reports call it.
+    /// Its name in reports.
     pub name: String,
-    /// What a call costs; of calls that score several, the first one's price is paid.
+    /// The price of a call; for calls that score several verifiers, the price of the first.
     pub price: f64,
-    /// The mean score that is asked for.
+    /// The required mean score.
     pub threshold: f64,
-    /// What its scores are like.
+    /// The declared scores.
     pub scores: Scores,
-    /// How much bounded scores scatter: the standard deviation at a mean of a half.
+    /// The standard deviation of bounded scores at a mean of a half.
     pub deviation: Option<f64>,
-    /// An earlier verifier whose calls score this one, too: one reply, one price.
+    /// An earlier verifier whose calls also score this one: one reply, one price.
     pub calls_of: Option<String>,
-    /// Whether it is asked the question, and each reply is a vote on all answers to it.
+    /// Whether it answers the question itself, and each reply is a vote on all answers.
     #[serde(default)]
     pub solver: bool,
-    /// Whether an answer of a solver that is new is to be certified, too.
+    /// Whether new answers of a solver become candidates.
     #[serde(default)]
     pub proposes: bool,
     /// The mean score of a good answer to a question; half-way from the threshold to 1 if not given.
     pub good_mean: Option<f64>,
-    /// That of another answer; half the threshold if not given.
+    /// The mean score of a bad answer; half the threshold if not given.
     pub bad_mean: Option<f64>,
 }
 
-/// Answers that are alike.
+/// A group of similar answers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerSpec {
-    /// How many.
+    /// The number of answers.
     pub count: usize,
     /// The mean score of each verifier.
     pub means: Vec<f64>,
-    /// How much the means differ from answer to answer: their standard deviation.
+    /// The standard deviation of means between answers.
     #[serde(default)]
     pub spread: f64,
 }
 
 impl PlanVerifier {
-    /// A verifier with calls of its own on each answer.
+    /// A verifier that has its own calls on each answer.
     pub fn new(name: &str, price: f64, threshold: f64, scores: Scores) -> Self {
         Self {
             name: name.to_owned(),
@@ -145,16 +146,16 @@ impl PlanVerifier {
     }
 }
 
-/// Who makes answers to questions.
+/// A generator of answers to questions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanGenerator {
-    /// What reports call it.
+    /// Its name in reports.
     #[serde(default = "name")]
     pub name: String,
-    /// What an answer costs.
+    /// The price of an answer.
     pub price: f64,
-    /// The share of its answers that are good; as the plan says if not given.
+    /// The share of good answers among its answers; that of the plan if not given.
     pub good: Option<f64>,
 }
 

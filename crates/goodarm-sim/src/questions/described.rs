@@ -1,4 +1,5 @@
-//! Questions as a plan describes them: verifiers at their prices and thresholds, and how good answers are.
+//! Questions from a plan's description: verifiers at their prices and thresholds, and the quality of
+//! answers.
 
 use std::collections::BTreeSet;
 
@@ -7,33 +8,33 @@ use goodarm_core::{AttributeId, GeneratorId, Label, QuestionId, ScoredBy, Source
 use crate::random::Random;
 use crate::world::ScoreLaw;
 
-/// What is known of the answers.
+/// The description of questions and answers.
 #[derive(Clone, Debug)]
 pub struct QuestionDescription {
-    /// How many questions.
+    /// The number of questions.
     pub questions: usize,
-    /// How many answers each question has from the start; none behind the last.
+    /// The number of answers that each question has from the start; 0 for questions beyond the list.
     pub given: Vec<usize>,
-    /// The share of good answers among those that are given.
+    /// The share of good answers among the given ones.
     pub good: f64,
-    /// The same of each generator.
+    /// The share of good answers of each generator.
     pub generators: Vec<f64>,
     /// How much questions differ: the correlation of two answers to the same one.
     pub difficulty: f64,
-    /// Of each verifier, the mean score of a good answer and of another one.
+    /// For each verifier, the mean scores of a good and of a bad answer.
     pub means: Vec<[f64; 2]>,
-    /// How much means differ from answer to answer: their standard deviation.
+    /// The standard deviation of means between answers.
     pub spread: f64,
-    /// How scores of each verifier scatter.
+    /// The law of each verifier's scores.
     pub laws: Vec<ScoreLaw>,
     /// Which calls score each verifier.
     pub scored_by: Vec<ScoredBy>,
 }
 
-/// Questions that were drawn from a description.
+/// Questions drawn from a description.
 ///
-/// Where a reply votes on all answers to its question, answers are final answers: one is good and often
-/// given, the wrong ones share the rest. Elsewhere no two answers are the same.
+/// If a reply votes on all answers to its question, answers are final answers: one is good and frequent,
+/// and the wrong ones share the rest. Otherwise all answers are different.
 #[derive(Clone, Debug)]
 pub(super) struct Described {
     spec: QuestionDescription,
@@ -45,11 +46,11 @@ pub(super) struct Described {
 /// One question.
 #[derive(Clone, Debug)]
 struct DrawnQuestion {
-    /// How likely a given answer is to be good, and behind it an answer of each generator.
+    /// The probability that a given answer is good, then that of an answer of each generator.
     shares: Vec<f64>,
     /// Whether any final answer is good.
     has_good: bool,
-    /// Wrong final answers.
+    /// The number of wrong final answers.
     wrong_count: u32,
 }
 
@@ -59,15 +60,15 @@ impl Described {
         let votes: Vec<_> = votes.filter(|(by, _)| matches!(by, ScoredBy::Votes { .. })).collect();
         let proposes = |by: &ScoredBy| matches!(by, ScoredBy::Votes { proposes: true });
         let proposed = votes.iter().find(|(by, _)| proposes(by)).map(|(_, means)| means[0]);
-        // Whoever votes for the good answer most of the time also proposes it most of the time: if fewer
-        // answers than that are good on average, some questions have no good one.
+        // A solver that votes for the good answer most of the time also proposes it most of the time: if
+        // fewer answers are good on average, some questions have no good answer.
         let reach = proposed.map_or(1.0, |mean| (spec.good / mean.max(SHARE_MIN)).min(1.0));
         let least = |place: usize| votes.iter().map(|(_, it)| it[place]).fold(1.0, f64::min);
         let (right, wrong) = (least(0), least(1));
         let ask = |question: u64| {
             let mut random = Random::at(seed, &[QUESTION, question]);
             let has_good = random.uniform() < reach;
-            // The same luck for all who answer: what is hard for one is hard for the others.
+            // One draw for all generators: a question that is hard for one is hard for the others.
             let share = |good: &f64| match has_good {
                 true => theta((good / reach).min(1.0), spec.difficulty, &random),
                 false => 0.0,
@@ -83,7 +84,7 @@ impl Described {
         Self { spec, seed, asked, has_votes }
     }
 
-    /// The answers that are there from the start; the same final answer twice is one.
+    /// The given answers, without repeated final answers.
     pub(super) fn given(&self) -> Vec<(QuestionId, Label)> {
         let mut given = BTreeSet::new();
         for (question, &count) in (0_u32..).map(QuestionId).zip(&self.spec.given) {
@@ -118,7 +119,7 @@ impl Described {
         }
     }
 
-    /// An answer of the given ones, which are number 0, or of a generator.
+    /// An answer of source 0, the given ones, or of a generator.
     fn made(&self, seed: u64, question: QuestionId, source: usize, call: u64) -> Label {
         let asked = &self.asked[question.index()];
         if self.has_votes {
@@ -129,7 +130,7 @@ impl Described {
                 false => self.wrong(question, &mut random),
             };
         }
-        // All different: whether it is good is decided by its number.
+        // All are different: the number decides whether an answer is good.
         let number = call.saturating_mul(asked.shares.len() as u64).saturating_add(source as u64);
         Label(u32::try_from(number).unwrap_or(u32::MAX))
     }
@@ -180,19 +181,19 @@ impl Described {
         }
     }
 
-    /// How the scores of an attribute scatter.
+    /// The law of an attribute's scores.
     pub(super) fn law(&self, attribute: AttributeId) -> ScoreLaw {
         self.spec.laws[attribute.index()]
     }
 
-    /// How likely a fresh answer is to be good.
+    /// The probability that a fresh answer is good.
     pub(super) fn theta(&self, question: QuestionId) -> f64 {
         self.asked[question.index()].shares.last().copied().unwrap_or(0.0)
     }
 }
 
-/// How likely answers to a question are to be good: Beta with this mean, and such that two answers to the
-/// same question have this correlation.
+/// The probability that an answer to a question is good: Beta with this mean, and such that two answers to
+/// the same question have this correlation.
 fn theta(good: f64, difficulty: f64, random: &Random) -> f64 {
     let mut random = random.clone();
     if good <= 0.0 || good >= 1.0 || difficulty <= 0.0 {
@@ -203,16 +204,16 @@ fn theta(good: f64, difficulty: f64, random: &Random) -> f64 {
     }
     let concentration = (1.0 - difficulty) / difficulty;
     let theta = random.beta(concentration * good, concentration * (1.0 - good));
-    // Two numbers that are both next to nothing say nothing.
+    // The ratio of two tiny numbers may be undefined.
     if theta.is_finite() { theta } else { good }
 }
 
-/// Apart from each other and from scores.
+/// Path prefixes, different from each other and from those of scores.
 const QUESTION: u64 = 1 << 33;
 const MADE: u64 = 2 << 33;
 const MEAN: u64 = 3 << 33;
 const VOTE: u64 = 4 << 33;
-/// A question has no more wrong final answers.
+/// The most wrong final answers of a question.
 const WRONG_MAX: f64 = 32.0;
 const SHARE_MIN: f64 = 1e-3;
 
@@ -246,7 +247,7 @@ mod tests {
 
     /// A standard error is below 0.01.
     #[test]
-    fn so_many_answers_are_good_as_was_said() {
+    fn the_share_of_good_answers_is_as_described() {
         for votes in [None, Some(false), Some(true)] {
             let world = described(votes);
             for (generator, good) in [(0, 0.45), (1, 0.9)] {
@@ -257,7 +258,7 @@ mod tests {
                 let good = if votes == Some(true) { f64::min(good, 0.6) } else { good };
                 assert!((share(first) - good).abs() < 0.04, "{votes:?} {generator}: {first}");
                 let both = questions().filter(|it| is_good(it, 0) && is_good(it, 1)).count();
-                // Answers to the same question are alike: P(both) = θ̄² + ρ θ̄ (1 − θ̄).
+                // Answers to the same question are correlated: P(both) = θ̄² + ρ θ̄ (1 − θ̄).
                 let alike = good * good + 0.3 * good * (1.0 - good);
                 assert!(
                     votes == Some(true) || (share(both) - alike).abs() < 0.04,
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn final_answers_share_the_votes_and_no_wrong_one_has_more_than_was_said() {
+    fn final_answers_share_the_votes_as_described() {
         for proposes in [false, true] {
             let world = described(Some(proposes));
             for question in questions().take(100) {
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_final_answer_twice_is_given_once() {
+    fn repeated_final_answers_are_given_once() {
         assert_eq!(described(None).given().len(), 8000);
         let merged = described(Some(false)).given();
         assert!((4000..7000).contains(&merged.len()), "{}", merged.len());

@@ -1,5 +1,5 @@
-//! A policy that is told which answers are good, and how likely a fresh one is to be: what joint
-//! allocation could do at best, but for luck.
+//! A policy that has the truth: which answers are good, and the probability that a fresh one is. It bounds
+//! what joint allocation can do, apart from chance.
 
 use goodarm_core::policy::Choice;
 use goodarm_core::{
@@ -9,17 +9,17 @@ use goodarm_core::{
 use crate::questions::world::QuestionWorld;
 use crate::theory::divergence;
 
-/// Knows what is good.
+/// A policy that has the truth.
 #[derive(Clone, Debug)]
 pub struct QuestionOracle {
     world: QuestionWorld,
-    /// What certifying a good answer costs on average, for those that are not made yet.
+    /// The average cost of certifying a good answer that is not made yet.
     typical_cost: f64,
     thetas: Vec<f64>,
 }
 
 impl QuestionOracle {
-    /// Is told.
+    /// An oracle of this world.
     pub fn new(world: QuestionWorld) -> Self {
         let ids = (0_u32..).map(QuestionId).take(world.questions.count);
         let thetas = ids.map(|question| world.theta(question)).collect();
@@ -27,7 +27,8 @@ impl QuestionOracle {
         Self { world, typical_cost, thetas }
     }
 
-    /// What certifying an answer takes, as things stand: the level over the growth of evidence.
+    /// The remaining cost of certifying an answer: the missing evidence over its growth; and the next
+    /// attribute.
     fn cost(&self, books: &Books, arm: ArmId) -> Option<(f64, AttributeId)> {
         let questions = books.problem().questions()?;
         let answer = (questions.of(arm), questions.label(arm));
@@ -111,7 +112,7 @@ impl Policy for QuestionOracle {
     }
 }
 
-/// All that it lends comes back.
+/// All shares that it lends are returned.
 fn offer(books: &Books) -> Share {
     Share::of(0.9 * books.pool().map_or(0.0, Share::fraction))
 }

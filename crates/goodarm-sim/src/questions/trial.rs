@@ -1,4 +1,4 @@
-//! One session about questions, driven to its end.
+//! Drives one session about questions to its end.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,11 @@ use crate::questions::oracle::QuestionOracle;
 use crate::questions::world::QuestionWorld;
 use crate::trial::{Certified, Method, Trial, TrialError, TrialSettings, Watcher};
 
-/// Not a policy: so many answers to each question as there is money for, and the most frequent one is
-/// taken. Nothing is promised of it.
+/// Not a policy: as many answers to each question as the budget allows, of which the most frequent is
+/// taken. It has no guarantee.
 const SELF_CONSISTENCY: &str = "self-consistency";
 
-/// Runs one trial, one call at a time. What is certified is a question's answer, and stands under the
-/// question's number.
+/// Runs one trial, one call at a time. Certified answers are listed under the number of their question.
 pub(crate) fn run(
     world: &QuestionWorld,
     method: &Method,
@@ -44,7 +43,7 @@ pub(crate) fn run(
         Certified { arm: ArmId(answer.0.0), good: world.is_good(answer), right: None, cost }
     });
     let problem = books.problem();
-    // A call is paid with the first attribute that it scores.
+    // A call is paid by the first attribute that it scores.
     let spent_on = |attribute| {
         let is_paid = problem.lead(attribute) == attribute;
         if is_paid { books.lane_of(attribute).bills().spent.units() } else { 0.0 }
@@ -78,7 +77,7 @@ fn session(
     method.session(problem, policy)
 }
 
-/// Drives a session to its end, or until so many calls are made.
+/// Drives a session to its end, or to the limit of calls.
 fn drive(
     watcher: &mut Watcher,
     session: &mut Session,
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_policy_keeps_to_its_budget_and_to_one_certificate_a_question() {
+    fn every_policy_keeps_its_budget_and_one_certificate_per_question() {
         let worlds =
             [invented(), recorded(false, true), recorded(true, true), recorded(true, false)];
         for (index, world) in worlds.iter().enumerate() {
@@ -234,7 +233,7 @@ mod tests {
         }
         let fixed = method("rcb", Guarantee::Lent, FreshRule::Fixed { count: 1 });
         let trial = run(&recorded(false, true), &fixed, setting(200_000.0, 1)).unwrap();
-        assert!(trial.certified.is_empty(), "only the wrong candidate is there");
+        assert!(trial.certified.is_empty(), "there is only the wrong candidate");
     }
 
     #[test]
@@ -255,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn hard_questions_are_given_up_in_time() {
+    fn hard_questions_do_not_take_the_money_of_easy_ones() {
         let mut world = invented();
         let thetas: Vec<f64> =
             (0_u32..12).map(|question| world.theta(QuestionId(question))).collect();
         world.questions.candidates_max = 16;
         let method = method("rcb", Guarantee::Lent, FreshRule::Joint);
         let trial = run(&world, &method, setting(40_000.0, 2)).unwrap();
-        // The money is enough for these, if it is not lost on the others.
+        // The money is enough for these, if it is not wasted on the others.
         let easy = thetas.iter().filter(|&&theta| theta > 0.3).count();
         assert!(trial.certified.len() + 1 >= easy, "{} of {easy}", trial.certified.len());
     }

@@ -1,4 +1,4 @@
-//! Worlds of questions: how likely a fresh answer is to be good, and what verifiers say about it.
+//! Worlds of questions: the probability that a fresh answer is good, and the scores of answers.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use crate::random::Random;
 use crate::world::{ScoreLaw, attribute};
 use crate::world_error::WorldError;
 
-/// What a session is told of questions, and who answers its calls.
+/// The declared questions and verifiers, and the truth.
 #[derive(Clone, Debug)]
 pub struct QuestionWorld {
     /// The verifiers.
     pub attributes: Vec<AttributeSpec>,
     /// Which calls score each of them.
     pub scored_by: Vec<ScoredBy>,
-    /// The questions, with the answers that are given.
+    /// The questions, with the given answers.
     pub questions: QuestionsSpec,
     kind: Kind,
 }
@@ -38,13 +38,13 @@ enum Kind {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InventedSpec {
-    /// How many questions.
+    /// The number of questions.
     pub questions: usize,
     /// θ is drawn from Beta(a, b).
     pub difficulty: [f64; 2],
-    /// What a fresh answer costs; calls of the three verifiers cost 1, 10 and 50.
+    /// The price of a fresh answer; calls of the three verifiers cost 1, 10 and 50.
     pub generation: f64,
-    /// How many fresh answers may be made for a question.
+    /// The most fresh answers of a question.
     pub candidates_max: usize,
 }
 
@@ -66,29 +66,29 @@ struct Invented {
     seed: u64,
 }
 
-/// Recorded questions: an answer is a draw from the recorded ones, and so is a check of it.
+/// Recorded questions: answers and checks are drawn from the recorded solutions.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedSpec {
-    /// Which questions of the file: the first, and how many.
+    /// The first question, counted from 0.
     #[serde(default)]
     pub first: usize,
-    /// See there.
+    /// The number of questions.
     pub questions: usize,
-    /// Whether the majority of five is a verifier, too.
+    /// Whether the majority of five is a third verifier.
     pub majority: bool,
     /// Whether one reply is compared with all answers to its question.
     pub votes: bool,
     /// Whether the recorded candidate is given.
     pub given: bool,
-    /// How many fresh answers may be made for a question.
+    /// The most fresh answers of a question.
     pub candidates_max: usize,
 }
 
 #[derive(Clone, Debug)]
 struct Recorded {
     pools: Vec<AnswerPool>,
-    /// Of each question and each answer, how often it is the most frequent of five.
+    /// For each question and answer, the probability that it is the most frequent of five draws.
     majorities: Vec<Vec<f64>>,
 }
 
@@ -188,7 +188,7 @@ impl QuestionWorld {
         attributes.into_iter().all(|(id, it)| self.mean(answer, id) >= it.threshold)
     }
 
-    /// How likely a fresh answer is to be good.
+    /// The probability that a fresh answer is good.
     pub fn theta(&self, question: QuestionId) -> f64 {
         match &self.kind {
             Kind::Invented(world) => world.thetas[question.index()],
@@ -218,7 +218,7 @@ impl QuestionWorld {
         law.draw(mean, &mut Random::at(seed, &path))
     }
 
-    /// The `call`-th answer to a question, if it can be read.
+    /// The `call`-th answer to a question, if it is readable.
     pub fn answer(
         &self,
         seed: u64,
@@ -232,7 +232,7 @@ impl QuestionWorld {
         };
         let mut random = Random::at(seed, &[u64::from(question.0), GENERATORS, who, call]);
         match &self.kind {
-            // All different: whether it is good is decided by its number.
+            // All are different: the number decides whether an answer is good.
             Kind::Invented(_) => Some(Label(u32::try_from(call).ok()?)),
             Kind::Described(world) => Some(world.answer(seed, question, source, call)),
             Kind::Recorded(world) => {
@@ -245,7 +245,7 @@ impl QuestionWorld {
         }
     }
 
-    /// What one more answer to a question costs.
+    /// The price of one more answer to a question.
     pub(crate) fn price_of_draw(&self) -> f64 {
         let mut votes = self.scored_by.iter().zip(&self.attributes);
         let votes = votes.find(|(by, _)| matches!(by, ScoredBy::Votes { .. }));
@@ -255,13 +255,13 @@ impl QuestionWorld {
         }
     }
 
-    /// How many questions can be answered at all.
+    /// The number of questions that can be answered.
     pub fn answerable_count(&self) -> usize {
         let ids = (0_u32..).map(QuestionId).take(self.questions.count);
         ids.filter(|&question| self.theta(question) > 0.0).count()
     }
 
-    /// The most frequent of so many draws for each question, without any guarantee.
+    /// The most frequent of a number of draws for each question, without a guarantee.
     pub fn self_consistency(&self, seed: u64, draws: u64) -> Vec<Option<(QuestionId, Label)>> {
         let ids = (0_u32..).map(QuestionId).take(self.questions.count);
         let vote = |question| {
@@ -280,7 +280,7 @@ impl QuestionWorld {
 }
 
 impl Invented {
-    /// Good answers are approved of by most calls. A bad one fails the dear verifier, and each of the others
+    /// Most calls approve of a good answer. A bad one fails the expensive verifier, and each of the others
     /// half of the time.
     fn means(&self, question: QuestionId, label: Label) -> [f64; 3] {
         let path = [u64::from(question.0), u64::from(label.0)];
@@ -301,7 +301,7 @@ impl Invented {
 
 const QUESTIONS_MAX: usize = 1 << 20;
 const PRICES: [f64; 3] = [1.0, 10.0, 50.0];
-/// No mean of an invented answer is nearer to its threshold.
+/// The smallest distance of an invented answer's mean from its threshold.
 const GAP_MIN: f64 = 0.05;
-/// Beyond all attributes.
+/// Larger than any attribute's index.
 const GENERATORS: u64 = 1 << 32;

@@ -1,6 +1,6 @@
-//! Draws follow the laws they are named after: moments, tails, and the whole distribution function.
+//! Draws follow their laws: moments, tails, and the whole distribution function.
 //!
-//! Every sample is the first draw of each of many neighbouring streams, as verifier calls take it.
+//! Every sample is the first draw of each of many neighbouring streams, as in verifier calls.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn sample(draw: impl Fn(&mut Random) -> f64) -> Vec<f64> {
         .collect()
 }
 
-/// How many standard errors the mean of `value` over the sample is away from `expected`.
+/// The distance of the mean of `value` over the sample from `expected`, in standard errors.
 fn deviation(sample: &[f64], expected: f64, value: impl Fn(f64) -> f64) -> f64 {
     let count = f64::from(COUNT);
     let mean = sample.iter().map(|&x| value(x)).sum::<f64>() / count;
@@ -23,8 +23,8 @@ fn deviation(sample: &[f64], expected: f64, value: impl Fn(f64) -> f64) -> f64 {
     (mean - expected) / libm::sqrt(squares / count / count)
 }
 
-/// Kolmogorov and Smirnov: √n times the largest distance to the distribution function. Above 2 in one
-/// sample in 1500.
+/// Kolmogorov-Smirnov: √n times the largest distance from the distribution function. Above 2 in one sample
+/// in 1500.
 fn distance(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
     sample.sort_by(f64::total_cmp);
     let count = f64::from(COUNT);
@@ -57,7 +57,7 @@ fn the_normal_law_has_its_moments() {
 #[test]
 fn the_normal_law_has_its_tails() {
     let sample = sample(Random::normal);
-    // 3.654 is where the ziggurat's tail begins; below 4 there are enough to count.
+    // The ziggurat's tail begins at 3.654; below 4 there are enough draws to count.
     for x in [0.0, 0.3, 1.0, 2.0, 3.0, 3.5, 3.654, 3.8, 4.0] {
         for sign in [1.0, -1.0] {
             let beyond = |draw: f64| f64::from(u8::from(sign * draw > x));
@@ -70,7 +70,7 @@ fn the_normal_law_has_its_tails() {
 }
 
 #[test]
-fn whole_laws_are_met() {
+fn draws_follow_their_distribution_functions() {
     let exponential_cdf = |x: f64| -libm::expm1(-x);
     // Beta(2, 2) and Beta(½, 1), which have simple distribution functions.
     let cases: [(&str, f64); 5] = [
@@ -117,7 +117,7 @@ fn neighbouring_streams_are_unrelated() {
 }
 
 #[test]
-fn uniform_numbers_stay_inside() {
+fn uniform_numbers_are_inside_the_interval() {
     let ends = [0, u64::MAX].map(uniform_of);
     assert!(ends[0] > 0.0 && ends[1] < 1.0, "{ends:?}");
 }

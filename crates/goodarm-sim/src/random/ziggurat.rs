@@ -1,10 +1,10 @@
 //! Standard normal draws by the ziggurat of Marsaglia and Tsang, in Doornik's form.
 //!
-//! The area below exp(-x²/2) is cut into layers of equal area, so a draw is a layer, a place in it, and
-//! for all but one draw in a hundred a comparison. The wide bottom layer stands for the tail too.
+//! The area below exp(-x²/2) is cut into layers of equal area, so a draw is a layer, a position in it, and
+//! for all but one draw in a hundred a comparison. The wide bottom layer includes the tail.
 //!
-//! rand_distr has the same, but takes its logarithms from std as soon as another crate asks num-traits
-//! for it, and then a seed no longer means the same bits on every machine.
+//! rand_distr has the same, but uses logarithms of std as soon as another crate enables that in num-traits;
+//! a seed would then give different bits on different machines.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::random::Random;
 /// One for each value of a byte.
 const LAYERS: usize = 256;
 
-/// Where the tail begins: with this, and no other number, 256 layers end at the top of the density.
+/// The start of the tail: only with this number do 256 layers end at the top of the density.
 const TAIL: f64 = 3.654_152_885_361_009;
 
 static LAYER_TABLE: LazyLock<Layers> = LazyLock::new(Layers::new);
@@ -50,7 +50,7 @@ pub(super) fn draw(random: &mut Random) -> f64 {
     let Layers { widths, heights } = &*LAYER_TABLE;
     loop {
         let bits = random.bits();
-        // Eight bits for the layer, and 52 others for the place.
+        // Eight bits for the layer, and 52 others for the position.
         let layer = usize::from(bits.to_le_bytes()[0]);
         let place = signed_unit(bits);
         let x = place * widths[layer];

@@ -1,4 +1,4 @@
-//! How fast the best fixed bet on "the mean is above ξ" grows when scores follow a Beta law.
+//! The growth of the best fixed bet on "the mean is above ξ" for scores with a Beta law.
 //!
 //! K(F, ξ) = max over s in [0, 1] of E ln(1 - s + s X/ξ), a stake of s/ξ on each unit of score. It is
 //! the least divergence of F from any law on [0, 1] with mean at most ξ, so no valid certificate for
@@ -36,7 +36,7 @@ pub(super) fn beta(mean: f64, concentration: f64, threshold: f64) -> f64 {
     libm::log(most) + (1.0 - mean) * average(&log_share)
 }
 
-/// Where a concave function of the stake stops rising.
+/// The stake at which a concave function stops rising.
 fn best_stake(rises: impl Fn(f64) -> bool) -> f64 {
     if rises(1.0) {
         return 1.0;
@@ -53,7 +53,7 @@ fn best_stake(rises: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// A score, 1 minus it, and how likely it is.
+/// A score, 1 minus it, and its probability.
 struct Node {
     score: f64,
     rest: f64,
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::theory::divergence;
 
-    /// Where even the largest stake is worth it, K = ψ(a) - ψ(a + b) - ln ξ.
+    /// If the largest stake is the best, K = ψ(a) - ψ(a + b) - ln ξ.
     #[test]
     fn the_largest_stake_has_a_closed_form() {
         for (parameter, digamma_difference) in
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn laws_that_scatter_most_are_coins_and_those_that_scatter_least_are_certain() {
+    fn extreme_concentrations_are_coins_and_constants() {
         for (mean, threshold) in [(0.6, 0.5), (0.95, 0.9), (0.999, 0.4), (0.3, 0.1)] {
             let coin = divergence(mean, threshold);
             let certain = libm::log(mean / threshold);
