@@ -1,5 +1,5 @@
-//! What is counted beside the books, for people: calls, failures, money and time, the same for a run
-//! that goes on, its summary, its report and its audit. No decision depends on it.
+//! Totals for people beside the books: calls, failures, money and time. Live runs, summaries, reports and
+//! audits count the same way. No decision depends on them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::reply::ServiceWarning;
 pub struct Account {
     /// Calls, bills and warnings of each service: verifiers, then generators.
     services: Vec<ServiceTotals>,
-    /// What calls have brought for each attribute: each criterion of a verifier is one.
+    /// Outcomes by attribute: each criterion of a verifier is one.
     attributes: Vec<OutcomeTotals>,
     /// The budget at the start, and what it was raised to.
     pub budgets: Vec<Cost>,
@@ -27,20 +27,20 @@ pub struct Account {
     pub began_with: usize,
 }
 
-/// What calls have brought: all in all, or for one criterion.
+/// Counts of outcomes: of a service, or of one criterion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutcomeTotals {
     /// Calls that were made and came back.
     pub call_count: u64,
     /// Calls that were asked for and not made, because the run stopped or the verifier was not there.
     pub unmade_count: u64,
-    /// Failures by name, a score that a reply lacks among them.
+    /// Failures by name, including scores that a reply lacks.
     pub failures: BTreeMap<&'static str, u64>,
     /// Failures that count as the lowest score.
     pub counted_failure_count: u64,
     /// Why the first call failed that counts as the lowest score.
     pub first_failure: Option<String>,
-    /// Why the verifier was not called, where there is more to say than that the run stopped.
+    /// Why the verifier was not called, if the reason is not just that the run stopped.
     pub first_obstacle: Option<String>,
     /// Answers, or questions, that take no more of its calls, and why.
     pub blocked: BTreeMap<ArmId, BlockingFailure>,
@@ -49,11 +49,11 @@ pub struct OutcomeTotals {
 /// One service's calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServiceTotals {
-    /// What they have brought. A call has failed if it brought nothing for any criterion.
+    /// Their outcomes. A call has failed if it has no score for any criterion.
     pub outcomes: OutcomeTotals,
     /// Paid.
     pub spent: Cost,
-    /// Paid for calls that brought no score.
+    /// Paid for calls without a score.
     pub spent_on_failures: Cost,
     /// The part of it that was paid at the ceiling because the bill is not known.
     pub failures_at_ceiling: Cost,
@@ -66,7 +66,7 @@ pub struct ServiceTotals {
 }
 
 impl Account {
-    /// Nothing yet.
+    /// Empty totals.
     pub fn new(books: &Books) -> Self {
         let problem = books.problem();
         Self {
@@ -78,7 +78,7 @@ impl Account {
         }
     }
 
-    /// One more entry, which the books know of already.
+    /// Adds an entry that the books have already.
     pub fn take(&mut self, books: &Books, entry: &JournalEntry<'_>) {
         if let Some(call) = &entry.call {
             self.take_call(books, call);
@@ -88,7 +88,7 @@ impl Account {
         }
     }
 
-    /// One more call, which the books know of already.
+    /// Adds a call that the books have already.
     pub fn take_call(&mut self, books: &Books, call: &SettledCall<'_>) {
         let problem = books.problem();
         let service = problem.service(call.target);
@@ -111,22 +111,22 @@ impl Account {
         }
     }
 
-    /// Those of a service.
+    /// Totals of a service.
     pub fn service(&self, service: ServiceId) -> &ServiceTotals {
         &self.services[service.index()]
     }
 
-    /// Those of all services.
+    /// Totals of all services.
     pub fn services(&self) -> &[ServiceTotals] {
         &self.services
     }
 
-    /// What calls have brought for each attribute.
+    /// Outcomes of each attribute.
     pub fn attributes(&self) -> &[OutcomeTotals] {
         &self.attributes
     }
 
-    /// What calls have brought for an attribute.
+    /// Outcomes of one attribute.
     pub fn attribute(&self, attribute: AttributeId) -> &OutcomeTotals {
         &self.attributes[attribute.index()]
     }
@@ -153,7 +153,7 @@ impl Account {
 }
 
 impl OutcomeTotals {
-    /// One more call, and how it failed here; false if it was not made.
+    /// Adds a call and how it failed here; false if it was not made.
     fn take(&mut self, call: &SettledCall<'_>, failure: Option<Failure>) -> bool {
         if let Some(Failure::Void(VoidFailure::NotConnected | VoidFailure::RateLimited)) =
             call.failure()
@@ -220,8 +220,7 @@ impl ServiceTotals {
                 self.failures_at_ceiling = self.failures_at_ceiling.saturating_add(call.cost);
             }
         }
-        // A call that never reached the verifier says nothing about its time or its price, and of one
-        // that was lost nothing is known.
+        // Calls that never reached the verifier, or were lost, have no time and no price.
         let is_unknown = matches!(
             call.failure(),
             Some(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted))
@@ -252,8 +251,7 @@ impl ServiceTotals {
     }
 }
 
-/// How long calls took, in steps of less than a hundredth: however many calls there are, this stays
-/// small.
+/// A histogram of latencies, in steps of less than 1 %: its size does not depend on the number of calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Latencies {
     counts: BTreeMap<Step, u64>,

@@ -1,9 +1,8 @@
 //! An audit: every certificate and the whole ledger, computed again from the raw calls, by code that
 //! shares nothing with the policies.
 //!
-//! The journal says in which order things happened; `calls.jsonl` says what came back. Both are read
-//! side by side, so a call that is missing, added or changed in either is found. What the calls prove
-//! is then compared with what the run claims.
+//! The journal has the order of events, `calls.jsonl` the outcomes. Both are read side by side, so a call that is
+//! missing, added or changed in either is found. What the calls prove is then compared with the run's files.
 
 mod call_file;
 mod findings;
@@ -33,22 +32,22 @@ use crate::view::Overview;
 /// What an audit found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditReport {
-    /// What was looked at, and found to be right.
+    /// Checks that passed.
     pub checked: Vec<String>,
-    /// What is wrong: the first twenty.
+    /// The first twenty problems.
     pub problems: Vec<AuditProblem>,
     /// How many problems there are in all.
     pub problem_count: usize,
-    /// What a reader should know about the run, right as its books may be.
+    /// Notes about the run that are not problems.
     pub notes: Vec<String>,
-    /// Why its promise may not hold, if something speaks against it.
+    /// Why its promise may not hold, if there is a reason.
     pub doubt: Option<String>,
-    /// That the run has not ended, so that its results are not there or not of its last moment: then
-    /// only the journal was gone through. Nothing is wrong with that, and nothing is proved by it.
+    /// Set if the run has not ended: its results are missing or older than its journal, so only the journal was
+    /// checked. This is neither a problem nor a proof.
     pub unfinished: Option<String>,
 }
 
-/// Something that is wrong with a run's folder.
+/// A problem of a run's folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct AuditProblem {
@@ -68,24 +67,24 @@ pub enum Area {
     Candidates,
     /// The file of calls differs from the journal.
     Calls,
-    /// What people have said is not what the journal has of them.
+    /// People's replies differ from the journal.
     Replies,
     /// A call could not have been made, or was not charged as agreed.
     Ledger,
-    /// A claim about an answer does not follow from its calls.
+    /// A finding about an answer does not follow from its calls.
     Findings,
     /// The copy of the job file is not the job that was run.
     Job,
     /// The totals are not those of the calls.
     Summary,
-    /// The page is not of this run, or not as it was written.
+    /// The page belongs to another run, or was changed.
     Page,
-    /// Labels were not said like this, or do not prove what is claimed.
+    /// Labels were changed, or do not prove what is claimed.
     Labels,
 }
 
 impl AuditReport {
-    /// Whether everything is there, and right.
+    /// Whether the audit is complete and found no problem.
     pub const fn is_clean(&self) -> bool {
         self.problem_count == 0 && self.unfinished.is_none()
     }
@@ -97,7 +96,7 @@ impl AuditReport {
         }
     }
 
-    /// Notes that something was checked, if no problem was found since there were `before`.
+    /// Adds a passed check, unless there are more problems than `before`.
     fn checked(&mut self, before: usize, text: String) {
         if self.problem_count == before {
             self.checked.push(text);
@@ -105,7 +104,7 @@ impl AuditReport {
     }
 }
 
-/// Audits a run's folder. What cannot be read is a problem, too.
+/// Audits a run's folder. An unreadable file is a problem like any other.
 pub fn audit(path: &Path) -> AuditReport {
     let folder = Folder::new(path);
     let mut report = AuditReport::default();
@@ -150,18 +149,18 @@ fn audit_folder(folder: &Folder, report: &mut AuditReport) -> Result<(), AuditPr
     Ok(())
 }
 
-/// With an older journal than the one of the results, or with another, nothing adds up.
+/// The journal must not be older than the results, nor that of another run.
 fn check_journal(folder: &Folder) -> Result<(), AuditProblem> {
     let Err(older) = folder.check_seen() else { return Ok(()) };
-    // What is damaged is not older.
+    // Damage is reported as damage.
     let journal = folder.journal();
     let read = History::open(&journal).and_then(History::finish);
     read.map_err(|error| unreadable(&journal, &error))?;
     Err(problem(Area::Journal, older))
 }
 
-/// Whether the journal has gone on since the results were written, or they never were: the summary is the
-/// last of them.
+/// Whether the journal is longer than when the results were written, or they were never written. The summary is
+/// written last.
 fn unfinished(folder: &Folder) -> Result<Option<String>, AuditProblem> {
     let journal = folder.journal();
     let what = match folder.seen() {
@@ -173,10 +172,10 @@ fn unfinished(folder: &Folder) -> Result<Option<String>, AuditProblem> {
             if tail.len_valid <= seen.bytes {
                 return Ok(None);
             }
-            "the run was taken up again and has not ended, and its results are of an earlier moment"
+            "the run was resumed and has not ended, and its results are of an earlier moment"
         }
     };
-    Ok(Some(format!("{what}: unless a process is at it, resuming the run writes them")))
+    Ok(Some(format!("{what}: unless a process still runs it, resuming the run writes them")))
 }
 
 fn unreadable(journal: &Path, error: &dyn fmt::Display) -> AuditProblem {
@@ -202,18 +201,18 @@ impl From<JournalError> for AuditProblem {
     }
 }
 
-/// The run, made again from what is written of its calls.
+/// The run, recomputed from its file of calls.
 struct Auditor {
     terms: RunTerms,
     balance: Balance,
-    /// As the journal has them, whatever is written of its calls.
+    /// From the journal alone, not from the file of calls.
     subjects: Subjects,
-    /// How many of them the journal knows of by now.
+    /// How many candidates the journal has so far.
     candidate_count: usize,
     loan_count: u64,
     /// How many answers were certified when people began to label them.
     certified_at: CertifiedAt,
-    /// The first call of the journal behind the end of the file of calls, and how many there are.
+    /// The first call of the journal after the end of the file of calls, and how many are missing.
     missing: Option<(Ticket, u64)>,
 }
 
@@ -233,7 +232,7 @@ impl Auditor {
         })
     }
 
-    /// Goes through the journal and the file of calls, side by side.
+    /// Reads the journal and the file of calls side by side.
     fn go_through(
         &mut self,
         replay: Replay<()>,
@@ -334,8 +333,8 @@ impl Auditor {
     }
 }
 
-/// An auditor at work. What is found is computed apart from the run: the books take what the file of calls
-/// says, and not what the journal says.
+/// Compares journal and files entry by entry. The books take outcomes from the file of calls, not from the journal:
+/// findings are computed apart from the run.
 struct Comparison<'a> {
     auditor: &'a mut Auditor,
     calls: Option<CallFile>,
@@ -361,7 +360,7 @@ impl Follower for Comparison<'_> {
         if let (Some(people), Some(call)) = (people, &entry.call) {
             people.check(call, terms, subjects, report);
         }
-        // Behind the first call that is missing, nothing adds up any more.
+        // After the first missing call, the books are not comparable.
         let event = event.filter(|_| missing.is_none());
         let taken = event.map(|event| balance.take(&event, entry));
         if let Some(Err(error)) = &taken {
@@ -383,7 +382,7 @@ impl Follower for Comparison<'_> {
 }
 
 impl Comparison<'_> {
-    /// What the books are told: of a call what its file says. `None` if that is nothing.
+    /// The event for the books: of a call, as its file has it. `None` if the line is missing or unreadable.
     fn written(&mut self, entry: &JournalEntry<'_>) -> Result<Option<Event>, AuditProblem> {
         let Auditor { subjects, terms, missing, .. } = &mut *self.auditor;
         let (id, question) = (|arm| subjects.id(arm), |question| subjects.question_id(question));
@@ -406,7 +405,7 @@ fn next_call(calls: &mut Option<CallFile>) -> Result<Option<Next<'_>>, AuditProb
     calls.as_mut().map_or(Ok(None), |calls| calls.next_call().map_err(in_calls))
 }
 
-/// One call: the file must say what the journal says. The books take what the file says.
+/// One call: file and journal must agree. The books take the file's outcome.
 fn compare_call(
     written: Result<CallLine<'_>, String>,
     expected: &CallLine<'_>,
@@ -435,7 +434,7 @@ fn in_calls(text: String) -> AuditProblem {
     problem(Area::Calls, text)
 }
 
-/// A fixed price is charged to the last digit, and what never began costs nothing.
+/// A fixed price is charged to the last digit, and a call that never began costs nothing.
 fn wrong_price(terms: &RunTerms, call: &SettledCall<'_>) -> Option<String> {
     let service = terms.service(call.target);
     let is_free = call.failure().is_some_and(|failure| failure.is_free());
@@ -455,7 +454,7 @@ fn difference(line: &CallLine<'_>, expected: &CallLine<'_>) -> String {
     }
 }
 
-/// The copy of the job must be the one that the journal began with, as far as certificates go.
+/// The copy of the job must be the job that the journal began with, in all keys that certificates depend on.
 fn compare_job(folder: &Folder, terms: &RunTerms, report: &mut AuditReport) {
     let before = report.problem_count;
     match std::fs::read_to_string(folder.job()) {

@@ -1,5 +1,5 @@
-//! Cards for people: what a person is asked about one answer or one question, and what they may say. The
-//! page, the terminal and the files of `goodarm label` know nothing else, whoever wants to know it.
+//! Cards for people: a question about one answer, or for one answer to a question. The label page, the terminal
+//! and label files use only this interface, both for claims and for calls that wait for people.
 
 pub mod cards_file;
 pub mod gold;
@@ -10,33 +10,33 @@ mod words;
 
 use serde::{Deserialize, Serialize};
 
-/// Something that a person is asked.
+/// A question to a person.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Card {
-    /// Names the card in its queue.
+    /// Identifies the card in its queue.
     pub key: String,
     /// The id of the answer or the question.
     pub id: String,
-    /// What is asked, in a sentence.
+    /// The question, a sentence.
     pub asks: String,
-    /// What may be said.
+    /// The form of reply that is expected.
     pub wanted: ReplyForm,
-    /// What there is to see: the answer's fields, in order.
+    /// The fields that are shown, in order.
     pub fields: Vec<Field>,
-    /// What the verifiers say, for whoever has said what they think; shown before, it would lead.
+    /// Results of the verifiers, shown only after the reply: before, they would bias it.
     pub evidence: Vec<Field>,
 }
 
 /// A name and a text. The text is untrusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Field {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// What may be said about a card, beside that one cannot tell.
+/// The form of reply to a card. A person may also skip it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplyForm {
@@ -53,7 +53,7 @@ pub enum ReplyForm {
     Answer,
 }
 
-/// What a person says about a card.
+/// A person's reply to a card.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CardReply {
@@ -61,7 +61,7 @@ pub enum CardReply {
     Right,
     /// It is wrong.
     Wrong,
-    /// The person cannot tell. Counts like "wrong", or as a failed call.
+    /// The person cannot tell. Counts as wrong, or as a failed call.
     Skip,
     /// A score.
     Score(f64),
@@ -69,27 +69,27 @@ pub enum CardReply {
     Answer(String),
 }
 
-/// A card's place in its queue, and what one person has said about it.
+/// A card, with one person's reply to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CardStatus {
     /// The card's key.
     pub key: String,
     /// The id of the answer or the question.
     pub id: String,
-    /// What may be said.
+    /// The form of reply that is expected.
     pub wanted: ReplyForm,
-    /// What the person said, if it stands.
+    /// The person's reply, unless it was undone.
     pub said: Option<CardReply>,
     /// Whether the card waits for the person.
     pub waits: bool,
 }
 
-/// How far a queue is, in words for the person who labels.
+/// The progress of a queue, in words for the person who labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct QueueProgress {
-    /// What is known by now, in a sentence.
+    /// The result so far, a sentence.
     pub statement: String,
-    /// What is still to come, in a sentence; empty if nothing is.
+    /// What remains to be done, a sentence; empty if nothing is.
     pub outlook: String,
     /// Cards that have all their labels.
     pub done: usize,
@@ -97,63 +97,62 @@ pub struct QueueProgress {
     pub all: usize,
 }
 
-/// Cards that wait for people. Everything that was said is on the disk when a method returns.
+/// Cards that wait for people. Replies are on the disk when a method returns.
 pub trait CardQueue {
-    /// The first card that this person has not seen to, if one waits for them.
+    /// The first card that waits for this person.
     fn next(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError> {
         Ok(self.upcoming(labeller, 1)?.pop())
     }
 
-    /// Up to `most` cards from the first that this person has not seen to, in order.
+    /// The first cards that wait for this person, at most `most`, in order.
     fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError>;
 
-    /// The places of all cards, in order, for this person. The texts of the cards are not in them.
+    /// The status of all cards for this person, in order, without their texts.
     fn statuses(&mut self, labeller: &str) -> Result<Vec<CardStatus>, CardQueueError>;
 
-    /// Takes what a person says about cards, by their keys, in the queue's order: all of it or nothing.
+    /// Stores a person's replies to cards, by their keys, in the queue's order: all or none.
     fn submit_all(
         &mut self,
         labeller: &str,
         said: Vec<(String, CardReply)>,
     ) -> Result<(), CardQueueError>;
 
-    /// Takes what a person says about a card.
+    /// Stores a person's reply to a card.
     fn submit(&mut self, labeller: &str, key: &str, said: CardReply) -> Result<(), CardQueueError> {
         self.submit_all(labeller, vec![(key.to_owned(), said)])
     }
 
-    /// Takes back the last thing that this person said, and returns the card; none if there is nothing that
-    /// can still be taken back.
+    /// Undoes this person's last reply and returns its card; `None` if there is nothing to undo.
     fn undo(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError>;
 
-    /// How far it is.
+    /// The progress so far.
     fn progress(&mut self) -> Result<QueueProgress, CardQueueError>;
 }
 
-/// Why a queue does not do as it is told. Nothing was changed.
+/// Why a queue refuses a request. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CardQueueError {
     /// There is no such card.
     #[error("there is no card {0:?}")]
     Unknown(String),
-    /// The card has what was asked for.
+    /// The card has a reply already.
     #[error("{by:?} has said something about {key:?} already")]
     Doubled {
         /// Its key.
         key: String,
-        /// By whom.
+        /// Who replied.
         by: String,
     },
-    /// Another card comes first: the order was fixed so that nobody can choose.
+    /// Another card comes first: the order is fixed, so that people cannot choose.
     #[error("{key:?} is not next: {next:?} is")]
     OutOfOrder {
         /// The card that was named.
         key: String,
-        /// The card whose turn it is.
+        /// The next card.
         next: String,
     },
-    /// It does not fit the card.
+    /// The reply does not fit the card.
     #[error("{0}")]
     Unfit(String),
     /// The file, or the run's folder.
@@ -162,7 +161,7 @@ pub enum CardQueueError {
     /// The run's journal.
     #[error(transparent)]
     Replay(#[from] crate::replay::JournalError),
-    /// The file of what was said.
+    /// The file of replies or labels.
     #[error(transparent)]
     File(#[from] crate::sealed_lines::SealedError),
 }

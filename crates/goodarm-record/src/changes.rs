@@ -1,4 +1,4 @@
-//! What has changed between two texts of one job.
+//! Differences between two texts of one job.
 
 use serde_json::{Map, Value, json};
 
@@ -6,10 +6,9 @@ use goodarm_files::{GuaranteeName, toml_text};
 
 use crate::job_file::{JobFile, TIMEOUT};
 
-/// Every key that is not what it was and that a certificate may depend on; the budget is looked at
-/// elsewhere.
+/// Every changed key that a certificate may depend on; the budget is compared elsewhere.
 pub fn of_job(before: &str, now: &str) -> Vec<String> {
-    // A default that is written out means the same. What is no job file is compared as it is written.
+    // A default that is written out is not a change. Texts that are not job files are compared as they are.
     let [before, now] = match (in_full(before), in_full(now)) {
         (Some(before), Some(now)) => [before, now],
         _ => [before, now].map(|text| toml_text::parse(text).unwrap_or_default()),
@@ -18,7 +17,7 @@ pub fn of_job(before: &str, now: &str) -> Vec<String> {
     changes.into_iter().map(|(path, before, now)| format!("  {path}: {before} → {now}")).collect()
 }
 
-/// Every place where two values differ: its path, and what is there in each.
+/// Every place where two values differ: its path, and both values.
 pub(crate) fn of_values(before: &Value, now: &Value) -> Vec<(String, Value, Value)> {
     let mut changes = Vec::new();
     compare("", before, now, &mut changes);
@@ -66,7 +65,7 @@ fn as_float(value: &mut Value) {
     }
 }
 
-/// What the keys of a verifier of this kind mean if they are not given.
+/// Default values of the keys of a verifier of this kind.
 fn verifier_defaults(kind: &str) -> Value {
     let mut defaults = match kind {
         "check" => json!({ "threshold": 0.5, "field": "answer", "extract": "last-number" }),
@@ -82,7 +81,7 @@ fn verifier_defaults(kind: &str) -> Value {
     defaults
 }
 
-/// What the keys of a generator of this kind mean if they are not given.
+/// Default values of the keys of a generator of this kind.
 fn generator_defaults(kind: &str) -> Value {
     let mut defaults = json!({ "name": "generator", "candidates_max": 8, "vote": false });
     if kind == "http" {
@@ -92,7 +91,7 @@ fn generator_defaults(kind: &str) -> Value {
     defaults
 }
 
-/// What is the same for verifiers and generators.
+/// Defaults that verifiers and generators share.
 fn add_common(kind: &str, defaults: &mut Value) {
     defaults["timeout"] = TIMEOUT.as_secs_f64().into();
     match kind {
@@ -110,7 +109,7 @@ fn add_common(kind: &str, defaults: &mut Value) {
     }
 }
 
-/// A job without what may change: the budget, the pace, and how it is written about.
+/// A job without the keys that may change: budget, pace, expectations and outputs.
 fn binding(mut job: Value) -> Value {
     let take_out = |table: &mut Value, keys: &[&str]| {
         if let Some(table) = table.as_object_mut() {

@@ -1,5 +1,4 @@
-//! The claims of a run: what the lines of its file of labels come to, and in which order answers are
-//! labelled.
+//! The claims of a run: the lines of its file of labels, their result, and the order of labelling.
 
 pub(crate) mod labelled;
 pub(crate) mod line;
@@ -48,7 +47,7 @@ impl FromStr for Consensus {
     }
 }
 
-/// Beyond that nobody knows who is who.
+/// More names than this are an error in the file.
 const LABELLERS_MAX: usize = 1000;
 const LABELS_PER_CARD_MAX: usize = 9;
 pub(crate) const NAME_BYTES_MAX: usize = 200;

@@ -149,7 +149,7 @@ fn candidates_that_the_journal_does_not_know_yet_are_no_problem() {
     place.write("run/candidates.jsonl", &(all.join("\n") + "\n"));
     place.assert_clean();
     let checked = place.audit().checked.join("\n");
-    assert!(checked.contains("6 more, which a resumed run takes up"), "{checked}");
+    assert!(checked.contains("6 more, which a resumed run adds"), "{checked}");
     let (_, overview) = place.resume().expect("six candidates");
     assert_eq!(overview.candidates, 6);
     assert_eq!(place.read("run/candidates.jsonl").lines().count(), 6);

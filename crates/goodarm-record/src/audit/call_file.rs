@@ -1,4 +1,4 @@
-//! What a run says of its calls.
+//! The run's file of calls.
 
 use std::fmt;
 use std::fs::File;
@@ -16,7 +16,7 @@ pub(super) struct CallFile {
     line: Vec<u8>,
 }
 
-/// Where a call is written: the number of its line.
+/// The line of a call.
 #[derive(Clone, Copy)]
 pub(super) struct CallPosition(u64);
 
@@ -26,7 +26,7 @@ impl fmt::Display for CallPosition {
     }
 }
 
-/// A call as it is written down, or what is wrong with it; and where it is.
+/// The line of a call, and the call, or why it cannot be read.
 pub(super) type Next<'a> = (CallPosition, Result<CallLine<'a>, String>);
 
 impl CallFile {
@@ -40,12 +40,12 @@ impl CallFile {
         Ok(Self { place: CallPosition(0), reader, line: Vec::new() })
     }
 
-    /// Where the last call was.
+    /// The line of the last call.
     pub(super) const fn place(&self) -> CallPosition {
         self.place
     }
 
-    /// The next call; an error that nothing can be read after.
+    /// The next call; after an error, reading stops.
     pub(super) fn next_call(&mut self) -> Result<Option<Next<'_>>, String> {
         loop {
             self.place.0 += 1;

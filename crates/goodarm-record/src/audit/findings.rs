@@ -1,4 +1,4 @@
-//! What the run claims about each candidate, against what its calls prove.
+//! The run's findings about each candidate, compared with what its calls prove.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -18,8 +18,7 @@ use crate::replay::Balance;
 use crate::subjects::Subjects;
 use crate::view::{AnswerView, Overview, VerifierView};
 
-/// The candidates that the run keeps, after making sure that it began with the first of them, and those
-/// that were made since.
+/// The candidates in the folder, checked against the fingerprint at the start, and the answers made since.
 pub(super) fn subjects(folder: &Folder, history: &History) -> Result<Subjects, AuditProblem> {
     let path = folder.candidates();
     let unreadable = |text: String| problem(Area::Candidates, text);
@@ -41,7 +40,7 @@ pub(super) fn subjects(folder: &Folder, history: &History) -> Result<Subjects, A
     Ok(subjects)
 }
 
-/// Makes sure that the run's candidates, of which there are `count` since some were added, are these.
+/// Checks the fingerprint of the first `count` candidates, after some were added.
 pub(super) fn check(
     folder: &Folder,
     candidates: &Candidates,
@@ -56,7 +55,7 @@ pub(super) fn check(
     Err(super::problem(Area::Candidates, text))
 }
 
-/// Who the candidates are, once all of them are found to be right.
+/// Describes the candidates, once their fingerprints are checked.
 pub(super) fn who(subjects: &Subjects, books: &Books, account: &Account) -> String {
     let (began_with, count) = (account.began_with, books.problem().arm_count());
     let mut text =
@@ -71,12 +70,12 @@ pub(super) fn who(subjects: &Subjects, books: &Books, account: &Account) -> Stri
     }
     if subjects.candidates.len() > count {
         let more = subjects.candidates.len() - count;
-        text += &format!("; candidates.jsonl has {more} more, which a resumed run takes up");
+        text += &format!("; candidates.jsonl has {more} more, which a resumed run adds");
     }
     text
 }
 
-/// One line of a file of findings, as far as it says which candidate it is about.
+/// One line of a file of findings: only the number of its candidate.
 #[derive(Deserialize)]
 struct Line {
     goodarm: Number,
@@ -131,7 +130,7 @@ pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut AuditRepo
     );
 }
 
-/// What a line claims by being what and where it is.
+/// A line, the file that it is in, and its place there.
 struct Claim<'a> {
     text: &'a str,
     status: ArmStatus,

@@ -1,5 +1,4 @@
-//! What people say about the certified answers: the order that was drawn, labels in this order, and
-//! what they prove.
+//! Labels of certified answers: the order that was drawn, the labels in this order, and what they prove.
 
 use goodarm_files::words::counted;
 
@@ -18,8 +17,8 @@ pub(super) struct AuditedLabels {
 }
 
 impl AuditedLabels {
-    /// Reads them. That each line can have been said is found out here: an order is written before its labels,
-    /// they are in this order, and nobody says two things about one answer.
+    /// Reads and checks them: an order is written before its labels, labels are in this order, and a person gives
+    /// one label to an answer.
     pub(super) fn read(folder: &Folder, report: &mut AuditReport) -> Self {
         let (lines, labels) = record::read(folder).unwrap_or_else(|error| {
             report.problem(Area::Labels, error);
@@ -58,8 +57,7 @@ impl AuditedLabels {
         }
     }
 
-    /// The claim that the summary must have: that of the lines that it was made from. More may have been
-    /// said since.
+    /// The claim that the summary must have: that of the lines that it was made from. There may be more lines since.
     pub(super) fn claim_of_summary(
         &self,
         folder: &Folder,

@@ -1,4 +1,4 @@
-//! What the run has made from its journal for people, and what its verifiers were made of.
+//! Summary, answers and page, compared with the journal; and the files that verifiers were made of.
 
 use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind};
@@ -20,7 +20,7 @@ use crate::replay::Balance;
 use crate::terms::RunTerms;
 use crate::view::Overview;
 
-/// The summary must say what the calls give, in every key.
+/// Every key of the summary must follow from the calls.
 pub(super) fn compare_summary(
     folder: &Folder,
     began_by: &str,
@@ -36,7 +36,7 @@ pub(super) fn compare_summary(
         Ok(read) => read,
         Err(error) => return report.problem(Area::Summary, format!("{}: {error}", path.display())),
     };
-    // Which version wrote it, and why the run stopped, is not in the calls.
+    // The version that wrote it and the reason of the stop are not in the calls.
     let told: Option<EndingView> = serde_json::from_value(claimed["ending"].clone()).ok();
     let has_questions = books.problem().questions().is_some();
     found.ending = told.map(|told| EndingView::new(told.facts, has_questions));
@@ -49,7 +49,7 @@ pub(super) fn compare_summary(
     }
     let is_own_version = began_by == VERSION;
     let mut expected = serde_json::to_value(&*found).unwrap_or_default();
-    // The version that began the run may not have known all of these.
+    // Another version may not have had all of these keys.
     if let (Value::Object(claims), Value::Object(keys)) = (&claimed, &mut expected)
         && !is_own_version
     {
@@ -67,7 +67,7 @@ pub(super) fn compare_summary(
     if let Some(objection) = found.ending.as_ref().and_then(|told| objection(&told.facts, books)) {
         report.problem(Area::Summary, format!("summary.json: ending is wrong: {objection}"));
     }
-    // Two keys of one name are one to some readers, and another to others.
+    // Readers differ on which of two equal keys counts.
     let is_same = outputs::summary_text(found).is_ok_and(|expected| expected == text);
     if is_own_version && !is_same && report.problem_count == before {
         let text = "summary.json says the same in other words than a run writes: it was changed";
@@ -97,7 +97,7 @@ fn objection(ending: &Ending, books: &Books) -> Option<&'static str> {
     }
 }
 
-/// What is said of each question must be what its calls give.
+/// The outcome of each question must follow from its calls.
 pub(super) fn compare_answers(folder: &Folder, auditor: &Auditor, report: &mut AuditReport) {
     let Auditor { balance: Balance { books, .. }, subjects, .. } = auditor;
     let Some(questions) = &subjects.questions else { return };
@@ -144,7 +144,7 @@ pub(super) fn compare_page(folder: &Folder, all: &Mark, report: &mut AuditReport
     }
 }
 
-/// Says of the files that decide what the verifiers say whether they are as they were.
+/// Reports whether the files that verifiers were made of are unchanged.
 pub(super) fn look_at_files(folder: &Folder, terms: &RunTerms, report: &mut AuditReport) {
     let listed = terms.files.iter().map(|(path, content)| format!("{path} (BLAKE3 {content})"));
     let listed: Vec<String> = listed.collect();
@@ -155,7 +155,7 @@ pub(super) fn look_at_files(folder: &Folder, terms: &RunTerms, report: &mut Audi
     let mut same = Vec::new();
     for (path, content) in &terms.files {
         let place = terms.folder.as_ref().map(|base| folder.path().join(base).join(path));
-        // What is no file any more, such as a pipe, could keep us waiting.
+        // Reading a pipe in place of the file could block.
         let now =
             place.filter(|place| place.is_file()).map(|place| Fingerprint::read(path, &place));
         let note = match now {

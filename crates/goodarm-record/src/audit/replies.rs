@@ -1,4 +1,4 @@
-//! What people have said, against what the journal says that they have.
+//! People's replies, compared with the journal.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +13,17 @@ use crate::reply::Verdict;
 use crate::subjects::Subjects;
 use crate::terms::RunTerms;
 
-/// The replies of a run's people, gone through call by call.
+/// Checks people's replies call by call.
 pub(super) struct ReplyAudit {
     replies: Replies,
     file: String,
     call_count: u64,
-    /// Who has spoken to which verifier about what.
+    /// Service, subject and person of each reply.
     spoken: BTreeSet<(String, String, String)>,
 }
 
 impl ReplyAudit {
-    /// None if nobody was asked, or if what was said cannot be read, which is a problem.
+    /// `None` if no service is a person, or if the replies cannot be read, which is reported as a problem.
     pub(super) fn open(
         folder: &Folder,
         terms: &RunTerms,
@@ -40,7 +40,7 @@ impl ReplyAudit {
         Some(Self { replies, file, call_count: 0, spoken: BTreeSet::new() })
     }
 
-    /// One call: if a person was asked, they must have said what it came to.
+    /// One call: if a person was asked, their reply must have this outcome.
     pub(super) fn check(
         &mut self,
         call: &SettledCall<'_>,
@@ -82,19 +82,19 @@ impl ReplyAudit {
         self.spoken.insert(speech);
     }
 
-    /// When all calls have been gone through; there were so many problems before.
+    /// At the end of the journal; `before` is the number of problems at its beginning.
     pub(super) fn close(&self, before: usize, report: &mut AuditReport) {
         let calls = counted(self.call_count, "call");
         report.checked(before, format!("{} has what people said to {calls}", self.file));
     }
 }
 
-/// Whether a call came to what was said.
+/// Whether a call has the outcome of the reply.
 fn is_outcome(call: &SettledCall<'_>, said: Verdict) -> bool {
     match (said, &call.outcome) {
         (Verdict::Score(said), Outcome::Score(score)) => said.to_bits() == score.to_bits(),
         (Verdict::Answer(said), Outcome::Answer(_)) => said.text == call.note.reply,
-        // There may be no final answer in it.
+        // The answer may lack a final answer.
         (Verdict::Answer(_), Outcome::Failed(failure)) => {
             *failure == Failure::Counted(CountedFailure::Unreadable)
         }

@@ -1,5 +1,5 @@
-//! Cards as a file, for a spreadsheet or a tool for annotation: a row each, in the queue's order, with an
-//! empty column for the label.
+//! Cards as a file for a spreadsheet or an annotation tool: a row for each, in the queue's order, with an empty
+//! column for the label.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{Card, CardQueue, CardQueueError};
 
-/// Writes the cards that wait for a person; how many there are.
+/// Writes the cards that wait for a person, and returns their number.
 pub fn write(
     queue: &mut dyn CardQueue,
     labeller: &str,
@@ -95,20 +95,19 @@ fn field_names(rows: &[(u64, Card)]) -> Result<Vec<&str>, CardQueueError> {
     Ok(names)
 }
 
-/// A field of an answer must not be taken for a column of ours when the file comes back.
+/// A field of an answer must not be read as a column of ours when the file is imported.
 fn column_name(field: &str) -> String {
     let is_taken = OWN_COLUMNS.iter().any(|own| own.eq_ignore_ascii_case(field.trim()));
     if is_taken { format!("field.{field}") } else { field.to_owned() }
 }
 
-/// A text that a spreadsheet would compute is marked as a text by an apostrophe: no answer may do anything
-/// in there.
+/// Puts an apostrophe before a text that a spreadsheet would compute as a formula: answers are untrusted.
 pub(super) fn cell(text: &str) -> String {
     let is_computed =
         text.trim_start().starts_with(['=', '+', '-', '@']) || text.starts_with(['\t', '\r']);
     if is_computed { format!("'{text}") } else { text.to_owned() }
 }
 
-/// What a row is read by.
+/// The columns that the import reads.
 const OWN_COLUMNS: [&str; 6] = ["place", "id", "key", "asks", "label", "by"];
 const COLUMNS_MAX: usize = 1000;

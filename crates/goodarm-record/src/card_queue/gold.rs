@@ -1,4 +1,4 @@
-//! Labels where the right answers are known: a card is right if two of its fields say the same.
+//! Labels where the right answers are known: a card is right if two of its fields are equal.
 
 use goodarm_data::answer::same;
 use goodarm_data::candidates::lookup;
@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::{Card, CardQueue, CardQueueError, CardReply, ReplyForm};
 
-/// Labels up to `most` cards that wait for `labeller`: right where the two fields say the same, else wrong. How
-/// many are right, and how many there were.
+/// Labels up to `most` cards that wait for `labeller`: right where the two fields are equal, else wrong. Returns how
+/// many are right, and how many there are.
 pub fn label(
     queue: &mut dyn CardQueue,
     labeller: &str,
@@ -32,7 +32,7 @@ pub fn label(
     Ok((right, all))
 }
 
-/// What a card's field says. It may be within another, as in `meta.gold`.
+/// The text of a card's field, which may be nested, as in `meta.gold`.
 fn text(card: &Card, path: &str) -> Result<String, CardQueueError> {
     if let Some(field) = card.fields.iter().find(|field| field.name == path) {
         return Ok(field.text.clone());

@@ -1,5 +1,5 @@
-//! Labels from a file: a spreadsheet that was filled in, or what a tool for annotation wrote. All rows are
-//! checked before the first label is taken.
+//! Labels from a file: a spreadsheet that was filled in, or the output of an annotation tool. All rows are checked
+//! before the first label is stored.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -11,24 +11,24 @@ use serde_json::{Map, Value};
 use super::cards_file::cell;
 use super::{CardQueue, CardQueueError, CardReply, CardStatus};
 
-/// What came of a file of labels.
+/// Counts of the rows of a file of labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportCounts {
-    /// Labels that were taken.
+    /// Labels that were stored.
     pub taken: usize,
-    /// Rows whose label stood before.
+    /// Rows whose label was there before.
     pub known: usize,
     /// Rows without a label.
     pub empty: usize,
-    /// Rows about cards that have all their labels from others.
+    /// Rows about cards that have all their labels from other people.
     pub settled: usize,
-    /// Rows that were not taken, because a card before them has no label.
+    /// Rows that were not stored, because an earlier card has no label.
     pub behind: usize,
     /// The ids of these cards, each with the person who has not labelled it.
     pub gaps: Vec<(String, String)>,
 }
 
-/// Takes the labels of a file. Rows without a `by` are `labeller`'s.
+/// Stores the labels of a file. Rows without a `by` belong to `labeller`.
 pub fn take(
     queue: &mut dyn CardQueue,
     labeller: &str,
@@ -59,26 +59,26 @@ pub fn take(
     checked.say(queue)
 }
 
-/// Rows that are right, as far as they were read.
+/// The rows that were read and checked so far.
 struct LabelImport<'a> {
     labeller: &'a str,
     people: BTreeMap<String, Person>,
     imported: ImportCounts,
 }
 
-/// One person's cards, and what the file says about them.
+/// One person's cards, with their labels in the file.
 struct Person {
     places: Vec<CardStatus>,
     by_key: HashMap<String, usize>,
     by_id: HashMap<String, Vec<usize>>,
-    /// The line of each card that has been named.
+    /// The line of each card that the file has named.
     lines: HashMap<usize, u64>,
-    /// The labels that are new, by the cards' keys.
+    /// New labels, by the cards' keys.
     labels: HashMap<String, CardReply>,
 }
 
 impl LabelImport<'_> {
-    /// One more row; the inner error is what is wrong with it.
+    /// Checks one row; the inner error is a fault of the row.
     fn take(
         &mut self,
         queue: &mut dyn CardQueue,
@@ -106,8 +106,8 @@ impl LabelImport<'_> {
         }))
     }
 
-    /// Gives the labels to the queue, each person's in the queue's order up to the first card without one. Where
-    /// people take turns, the label of one may be what another waited for.
+    /// Submits the labels, each person's in the queue's order up to the first card without one. Repeats while any
+    /// are accepted: one person's label may open a card for another.
     fn say(mut self, queue: &mut dyn CardQueue) -> Result<ImportCounts, CardQueueError> {
         loop {
             let before = self.imported.taken;
@@ -126,7 +126,7 @@ impl LabelImport<'_> {
 }
 
 impl ImportCounts {
-    /// What becomes of a person's labels that skip ahead: a queue whose order is not fixed takes them.
+    /// Submits a person's labels after a gap: a queue without a fixed order accepts them.
     fn settle(
         &mut self,
         queue: &mut dyn CardQueue,
@@ -155,7 +155,7 @@ impl ImportCounts {
     }
 }
 
-/// What a row is.
+/// The result of checking a row.
 enum RowResult {
     New,
     Known,
@@ -213,8 +213,8 @@ impl Person {
         }
     }
 
-    /// Says what can be said in order; how much that was. Twice as much at each step, so that a person who takes
-    /// turns with others card by card does not have all cards laid out each time.
+    /// Submits labels in order and returns their number. Batches double in size: if people take turns card by card,
+    /// not all cards are rendered each time.
     fn say(&mut self, queue: &mut dyn CardQueue, by: &str) -> Result<usize, CardQueueError> {
         let (mut taken, mut most) = (0, 1);
         while !self.labels.is_empty() {
@@ -238,7 +238,7 @@ impl Person {
     }
 }
 
-/// A value of a row as text, its column found whatever the case of its letters.
+/// A value of a row as text; the case of the column's name does not matter.
 fn column(row: &Map<String, Value>, name: &str) -> Option<String> {
     let is_it = |found: &str| found.trim().eq_ignore_ascii_case(name);
     let value = row.get(name).or_else(|| row.iter().find(|(it, _)| is_it(it)).map(|(_, it)| it))?;
@@ -249,7 +249,7 @@ fn column(row: &Map<String, Value>, name: &str) -> Option<String> {
     })
 }
 
-/// An id as it is, and without the mark that the export sets before what a spreadsheet would compute.
+/// An id as it is, and without the apostrophe that the export puts before formulas.
 fn unmarked(id: &str) -> impl Iterator<Item = &str> {
     let plain = id.strip_prefix('\'').filter(|plain| cell(plain) == id);
     std::iter::once(id).chain(plain)
@@ -265,7 +265,7 @@ fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a String>) 
     format!("no card has the {what} {name:?}{hint}")
 }
 
-/// What was said, in an error.
+/// A reply, in an error.
 fn shown(said: &CardReply) -> String {
     match said {
         CardReply::Answer(_) => "something else".to_owned(),
@@ -275,5 +275,5 @@ fn shown(said: &CardReply) -> String {
 
 const UNKNOWN_FORMAT: &str =
     "the name must end in .csv, .tsv, .jsonl, .ndjson or .json, each also with .gz or .zst";
-/// Each person has a list of all cards: so many places are about 400 MB.
+/// Each person has a list of all cards; 1,000,000 entries take about 400 MB.
 const PLACES_MAX: usize = 1_000_000;

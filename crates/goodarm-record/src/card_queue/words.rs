@@ -1,11 +1,11 @@
-//! What people say about cards, in the words that they type.
+//! Replies to cards as people type them.
 
 use goodarm_files::did_you_mean;
 
 use super::{CardReply, ReplyForm};
 
 impl CardReply {
-    /// Reads what was typed about a card; nothing if it is blank. The error says what was expected.
+    /// Parses a typed reply; `None` if it is blank. The error names the expected words.
     pub fn read(text: &str, wanted: ReplyForm) -> Result<Option<Self>, String> {
         let text = text.trim();
         if text.is_empty() {
@@ -37,7 +37,7 @@ impl CardReply {
         Ok(Some(said))
     }
 
-    /// What was said, as it would be typed.
+    /// The reply as a person would type it.
     pub fn words(&self) -> String {
         match self {
             Self::Right => RIGHT[0].to_owned(),

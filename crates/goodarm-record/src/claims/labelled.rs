@@ -1,5 +1,5 @@
-//! What the lines of a file of labels come to: the claims, and the labels that stand. Whoever reads or adds
-//! lines goes through here, so that no file says what no queue would have taken.
+//! The result of a file of labels: claims and valid labels. All reading and adding of lines goes through here, so
+//! that a file cannot hold what a queue would have refused.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,9 @@ use crate::card_queue::{CardQueueError, CardReply};
 /// All claims of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claims {
-    /// So many lines were taken.
+    /// The number of lines.
     pub(crate) line_count: usize,
-    /// The last one is the one that is labelled.
+    /// People label the last one.
     pub(crate) claims: Vec<LabelledClaim>,
 }
 
@@ -26,24 +26,24 @@ pub(crate) struct LabelledClaim {
     pub(crate) begun: ClaimStarted,
     pub(crate) error_rate: ErrorRate,
     pub(crate) labellers: Vec<Labeller>,
-    /// Labels that were taken back.
+    /// Labels that were undone.
     pub(crate) undone_count: usize,
     places: HashMap<String, usize>,
-    /// The labels that stand, card by card, with the place of who gave them.
+    /// The valid labels of each card, with the index of the labeller.
     cards: Vec<Vec<(usize, CardReply)>>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Labeller {
     pub(crate) name: String,
-    /// The cards that they have labelled, the last one last.
+    /// The cards that they have labelled, in order.
     pub(crate) given: Vec<usize>,
     /// No card before this one waits for them.
     cursor: usize,
 }
 
 impl Claims {
-    /// Takes all lines of a file; an error is about the line of that number, counted from 1.
+    /// Takes all lines of a file; an error has the number of its line, counted from 1.
     pub(crate) fn new(lines: &[LabelLine]) -> Result<Self, (u64, CardQueueError)> {
         let mut labels = Self::default();
         for (line, number) in lines.iter().zip(1..) {
@@ -52,7 +52,7 @@ impl Claims {
         Ok(labels)
     }
 
-    /// Whether a line can be taken.
+    /// Checks whether a line can be taken.
     pub(crate) fn check(&self, line: &LabelLine) -> Result<(), CardQueueError> {
         let last = || self.claims.last().ok_or_else(|| unfit("no claim has begun".into()));
         match line {
@@ -143,7 +143,7 @@ impl LabelledClaim {
         self.waiting(name, from)
     }
 
-    /// What a person says about a card.
+    /// A person's label of a card.
     pub(crate) fn said(&self, name: &str, place: usize) -> Option<&CardReply> {
         let who = self.who(name)?;
         self.cards[place].iter().find(|(labeller, _)| *labeller == who).map(|(_, said)| said)
@@ -158,7 +158,7 @@ impl LabelledClaim {
         self.labellers.iter().position(|labeller| labeller.name == name)
     }
 
-    /// The places of these cards, if each is the next one for this person when its turn comes.
+    /// The places of these cards, if each is the person's next one at that point.
     fn in_turn(
         &self,
         LabelsAdded { by: name, labels, .. }: &LabelsAdded,
@@ -194,7 +194,7 @@ impl LabelledClaim {
                 (None, Some(next)) if place > next => {
                     Err(CardQueueError::OutOfOrder { key, next: self.id(next).to_owned() })
                 }
-                // It is among those that were said just before.
+                // It is in the same batch twice.
                 _ => Err(CardQueueError::Doubled { key, by: name.to_owned() }),
             }
         };
@@ -216,7 +216,7 @@ impl LabelledClaim {
         Ok(())
     }
 
-    /// Who takes back a label, and of which card.
+    /// The labeller and the card of a label that can be undone.
     fn undoable(
         &self,
         LabelUndone { by, key, .. }: &LabelUndone,
@@ -230,7 +230,7 @@ impl LabelledClaim {
         let (who, place) = self.undoable(undone)?;
         self.labellers[who].given.pop();
         self.cards[place].retain(|(labeller, _)| *labeller != who);
-        // It may wait for the others, too.
+        // The card may now wait for other people again.
         for labeller in &mut self.labellers {
             labeller.cursor = labeller.cursor.min(place);
         }
@@ -247,7 +247,7 @@ impl LabelledClaim {
         (0..self.size()).filter(|&place| self.is_done(place)).count()
     }
 
-    /// How many labels stand.
+    /// The number of valid labels.
     pub(crate) fn label_count(&self) -> usize {
         self.labellers.iter().map(|labeller| labeller.given.len()).sum()
     }
@@ -258,18 +258,18 @@ impl LabelledClaim {
         self.cards.iter().map(Vec::as_slice).take_while(is_done)
     }
 
-    /// What the labels of the cards that count come to, by the rule, one after the other.
+    /// The verdict on each card that counts, by the rule, in order.
     pub(crate) fn verdicts(&self) -> impl Iterator<Item = CardReply> {
         self.counting().map(|labels| verdict(self.begun.rule, labels))
     }
 
-    /// The cards that count whose labels do not all say the same.
+    /// The number of counting cards with different labels.
     pub(crate) fn disagreement_count(&self) -> usize {
         let differ = |labels: &&[(usize, CardReply)]| labels.iter().any(|it| it.1 != labels[0].1);
         self.counting().filter(differ).count()
     }
 
-    /// What the labels that stand prove. It depends on them alone, and not on when it was looked at.
+    /// What the valid labels prove. It depends only on them, not on when it was computed.
     pub(crate) fn claim(&self) -> Claim {
         let mut claim = Claim::new(self.size(), self.error_rate);
         for verdict in self.verdicts() {
@@ -279,7 +279,7 @@ impl LabelledClaim {
     }
 }
 
-/// What the labels of a card come to. One that is not right is wrong if somebody says so.
+/// The verdict on a card. A card that is not right is wrong if at least one label is wrong, else skipped.
 fn verdict(rule: Consensus, labels: &[(usize, CardReply)]) -> CardReply {
     let count = |wanted: CardReply| labels.iter().filter(|(_, said)| *said == wanted).count();
     let is_right = match rule {
@@ -293,7 +293,7 @@ fn verdict(rule: Consensus, labels: &[(usize, CardReply)]) -> CardReply {
     }
 }
 
-/// Whether a rule says what becomes of so many labels.
+/// Whether a rule fits this number of labels.
 fn check_rule(rule: Consensus, labels_per_card: usize) -> Result<(), String> {
     if !(1..=LABELS_PER_CARD_MAX).contains(&labels_per_card) {
         return Err(format!(
@@ -309,10 +309,10 @@ fn check_rule(rule: Consensus, labels_per_card: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether somebody can be called so.
+/// Checks a labeller's name.
 fn check_name(name: &str) -> Result<(), String> {
     if name.trim().is_empty() {
-        return Err("whoever labels needs a name".into());
+        return Err("a labeller needs a name".into());
     }
     if name.len() > NAME_BYTES_MAX {
         return Err(format!("a name of {} bytes, more than {NAME_BYTES_MAX}", name.len()));

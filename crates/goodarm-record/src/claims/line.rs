@@ -6,7 +6,7 @@ use super::Consensus;
 use crate::card_queue::CardReply;
 use crate::journal::Mark;
 
-/// One line. Which it is, its first key says.
+/// One line; its first key is its kind.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LabelLine {
@@ -17,13 +17,13 @@ pub(crate) enum LabelLine {
     Undone(LabelUndone),
 }
 
-/// A claim begins: what it is about, and in which order. Written before the first label is seen.
+/// A claim begins: its answers and their order. Written before the first label.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClaimStarted {
     /// Its number, counted from 1.
     pub(crate) claim: usize,
-    /// The probability with which it is ever false, at most.
+    /// The largest probability that it is ever false.
     pub(crate) delta: f64,
     pub(crate) rule: Consensus,
     pub(crate) labels_per_card: usize,
@@ -45,7 +45,7 @@ pub(crate) struct LabelsAdded {
     pub(crate) labels: Vec<CardLabel>,
 }
 
-/// What was said about one answer.
+/// The label of one answer.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CardLabel {
@@ -54,7 +54,7 @@ pub(crate) struct CardLabel {
     pub(crate) said: CardReply,
 }
 
-/// A person takes back the last of their labels that stands.
+/// A person undoes the last of their valid labels.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LabelUndone {

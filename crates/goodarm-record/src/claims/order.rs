@@ -1,14 +1,13 @@
-//! In which order answers are labelled, and whether a claim that was written down is about this run.
+//! The order in which answers are labelled, and whether a recorded claim belongs to this run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::line::ClaimStarted;
 
-/// The order of these ids for the so-many-th claim of a run with this seed: by the BLAKE3 hash of the
-/// seed, the number, the claim's own draw and the id, with spaces between them. Without the draw the order would
-/// be known beforehand, and the same in the next run of these answers, whose first labels are then known, too.
-/// Everybody can compute it again.
+/// The order of these ids for claim number `claim` of a run with this seed: by the BLAKE3 hash of seed, number, the
+/// claim's own draw and id, with spaces between them. Without the draw, the order would be known beforehand, and
+/// would be the same in the next run of these answers. Anyone can compute it again.
 pub(crate) fn drawn<'a>(
     seed: u64,
     claim: usize,
@@ -24,9 +23,8 @@ pub(crate) fn drawn<'a>(
     order.into_iter().map(|(_, id)| id.to_owned()).collect()
 }
 
-/// Makes sure that a claim is about the run with this journal and this seed, whose certified answers are
-/// these, in the order of their certificates; `then` is how many there were when the claim began, if that
-/// is known.
+/// Checks that a claim belongs to the run with this journal, seed and certified answers, in the order of their
+/// certificates; `then` is how many there were when the claim began, if known.
 pub(crate) fn check(
     begun: &ClaimStarted,
     journal: &Path,
@@ -69,7 +67,7 @@ impl CertifiedAt {
         Self(claims.into_iter().map(|begun| (begun.journal.bytes, 0)).collect())
     }
 
-    /// So many are certified after an entry, with which the journal has so many bytes.
+    /// `count` answers are certified when the journal has `bytes` bytes.
     pub(crate) fn note(&mut self, bytes: u64, count: usize) {
         self.0.range_mut(bytes..).for_each(|(_, at)| *at = count);
     }
