@@ -1,8 +1,8 @@
-//! What people can ask of work that is going on.
+//! Stop, pause and resume of running work.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// Stops, pauses and resumes; shared between the work and those who control it.
+/// Stops, pauses and resumes; shared between the running work and its controllers.
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicU8,
@@ -10,14 +10,14 @@ pub struct Control {
 }
 
 impl Control {
-    /// The first time: no new calls, and wait for those in flight. The second: leave.
+    /// The first time: no new calls, and wait for calls in flight. The second time: leave at once.
     pub fn stop(&self) {
         let _ = self
             .stop
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |stop| Some(stop.saturating_add(1)));
     }
 
-    /// No new calls until told otherwise.
+    /// Pauses new calls, or resumes them.
     pub fn set_paused(&self, paused: bool) {
         self.pause.store(paused, Ordering::SeqCst);
     }

@@ -1,11 +1,11 @@
-//! The end of one process of a run, and the beginning of the next.
+//! Writing a run's files at its end, and what a resumed run found.
 
 use crate::ending::Ending;
 use crate::labels;
 use crate::outputs::{self, OutputError, RunState};
 use crate::view::Overview;
 
-/// Writes all files of the folder but the journal and the candidates, the summary with what labels prove.
+/// Writes all files of the folder except the journal and the candidates. The summary has the claim of the labels.
 pub fn write(standing: &RunState<'_>, ending: &Ending) -> Result<Overview, OutputError> {
     let &RunState { folder, terms, books, candidates, .. } = standing;
     let mut overview = outputs::write(standing, ending)?;
@@ -13,7 +13,7 @@ pub fn write(standing: &RunState<'_>, ending: &Ending) -> Result<Overview, Outpu
     let claim = labels::claim(folder, terms, &certified);
     let claim = claim.map(|claim| overview.claim = claim);
     outputs::write_summary(folder, &overview)?;
-    // No run fails for what people have said about it.
+    // Wrong labels do not fail the run.
     overview.notes.extend(claim.err().map(|error| error.to_string()));
     Ok(overview)
 }

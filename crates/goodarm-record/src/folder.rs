@@ -28,12 +28,12 @@ impl Folder {
         &self.path
     }
 
-    /// The file that is where the folder should be, or one that should hold it.
+    /// A file at the folder's path, or at the path of one of its parents.
     pub fn file_in_the_way(&self) -> Option<&Path> {
         self.path.ancestors().find(|path| path.is_file())
     }
 
-    /// Gives the folder another name, the next one that is free, so that a new run can begin here.
+    /// Renames the folder to the next free name, so that a new run can begin here.
     pub fn set_aside(&self) -> io::Result<PathBuf> {
         let name = self.path.file_name().ok_or_else(|| {
             io::Error::other("the folder has no name that could be changed: choose another output")
@@ -48,7 +48,7 @@ impl Folder {
         Ok(aside)
     }
 
-    /// What happened, durable: everything else can be made from it.
+    /// The durable record of events: everything else can be made from it.
     pub fn journal(&self) -> PathBuf {
         self.path.join("journal")
     }
@@ -58,7 +58,7 @@ impl Folder {
         self.path.join("job.toml")
     }
 
-    /// The terms of a run with its job as it is now: the pace may have changed since it began.
+    /// The terms of a run with its present job file: the pace may have changed since it began.
     pub fn present(&self, terms: &RunTerms) -> RunTerms {
         let job = fs::read_to_string(self.job()).unwrap_or_default();
         let is_same = changes::of_job(&terms.job, &job).is_empty();
@@ -81,7 +81,7 @@ impl Folder {
         self.path.join("answers.jsonl")
     }
 
-    /// What people say about the certified ones, if they have been asked.
+    /// Labels of certified answers, if people have given any.
     pub fn labels(&self) -> PathBuf {
         self.path.join("labels.jsonl")
     }
@@ -91,7 +91,7 @@ impl Folder {
         self.path.join("calls.jsonl")
     }
 
-    /// What people have said, where some of those who are called are people.
+    /// Replies of people, if some services are people.
     pub fn replies(&self) -> PathBuf {
         self.path.join("replies.jsonl")
     }
@@ -120,9 +120,8 @@ impl Folder {
         self.path.join("report.html")
     }
 
-    /// Makes sure that the journal begins with all that the summary was made from. A summary is
-    /// written when the journal is durable, so no crash leaves less of it. One of an earlier moment is
-    /// as good as none, and so is one that does not say.
+    /// Checks that the journal begins with the bytes that the summary was made from. A summary is written when the
+    /// journal is durable, so no crash leaves a shorter journal.
     pub fn check_seen(&self) -> Result<(), OlderJournal> {
         let Some(seen) = self.seen() else { return Ok(()) };
         let (journal, summary) = (self.journal(), self.summary());
@@ -162,9 +161,9 @@ impl Folder {
 pub struct OlderJournal {
     /// The journal that is there.
     pub journal: PathBuf,
-    /// What has seen more.
+    /// The summary that has seen more.
     pub summary: PathBuf,
-    /// So many bytes.
+    /// The bytes that it has seen.
     pub seen: u64,
     /// How long the journal is.
     pub found: u64,

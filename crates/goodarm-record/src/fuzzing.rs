@@ -1,4 +1,4 @@
-//! Readers of a run's files, for the fuzz targets alone: nothing is promised about them.
+//! Readers of a run's files, for the fuzz targets only: not a stable interface.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::reply::Verdict;
 use crate::sealed_lines::SealedError;
 use crate::view::ClaimView;
 
-/// How many replies of people a file has, each taken for whatever may have been asked.
+/// The number of people's replies in a file; each is interpreted in every form of reply.
 pub fn replies_at(path: &Path) -> Result<usize, SealedError> {
     let mut replies = Replies::new(path);
     replies.read_on()?;
@@ -25,7 +25,7 @@ pub fn replies_at(path: &Path) -> Result<usize, SealedError> {
     Ok(replies.iter().count())
 }
 
-/// What lines of labels prove, without their checksums, up to the first that nobody can have said.
+/// The claim of lines of labels, without their checksums, up to the first invalid one.
 pub fn claimed_in(lines: &[u8]) -> Option<ClaimView> {
     let mut labels = Claims::default();
     for bytes in lines.split(|byte| *byte == b'\n') {

@@ -1,4 +1,4 @@
-//! A run's journal, event by event: what every output, report and audit is made from.
+//! A run's journal, event by event: the source of all outputs, reports and audits.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,12 +28,12 @@ pub struct SettledCall<'a> {
     pub outcome: Outcome,
     /// What it cost.
     pub cost: Cost,
-    /// How long it took, and what was said.
+    /// Latency, reply and reason.
     pub note: Note<'a>,
 }
 
 impl SettledCall<'_> {
-    /// The candidate that it is about; none if it is about a question.
+    /// Its candidate; `None` for a call about a question.
     pub const fn arm(&self) -> Option<ArmId> {
         match self.target {
             Target::Arm(arm, _) => Some(arm),
@@ -41,7 +41,7 @@ impl SettledCall<'_> {
         }
     }
 
-    /// What the books are told of it.
+    /// The event for the books.
     pub fn event(&self) -> Event {
         Event::Settled { ticket: self.ticket, outcome: self.outcome.clone(), cost: self.cost }
     }
@@ -51,7 +51,7 @@ impl SettledCall<'_> {
         self.outcome.failure()
     }
 
-    /// What it means for the i-th criterion of its verifier, or for the only one, which is declared so.
+    /// Its score for the i-th criterion of its verifier, or for the only one; `declared` is that attribute.
     pub fn outcome_for(&self, criterion: usize, declared: &Attribute) -> Result<f64, Failure> {
         match (self.failure(), self.outcome.score(criterion)) {
             (Some(failure), _) => Err(failure),
@@ -83,7 +83,7 @@ pub struct JournalEntry<'a> {
     pub candidates: Option<[u8; 32]>,
 }
 
-/// Why a history cannot be told.
+/// Why a journal cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HistoryError {
@@ -93,7 +93,7 @@ pub enum HistoryError {
     /// Its first record.
     #[error(transparent)]
     Charter(#[from] TermsError),
-    /// Numbers of arms or attributes of which one is not what was written.
+    /// The numbers of arms or attributes differ.
     #[error("the journal's header and its run terms do not agree")]
     Inconsistent,
     /// The run never began.
@@ -109,19 +109,17 @@ pub enum HistoryError {
         /// The number of its rules.
         theirs: u32,
     },
-    /// More candidates than the file of them has room for: nobody makes room for them.
-    #[error(
-        "the journal speaks of {0} candidates or questions, more than the run's folder can hold"
-    )]
+    /// More candidates or questions than their file can hold.
+    #[error("the journal has {0} candidates or questions, more than the run's folder can hold")]
     TooManyCandidates(u64),
-    /// An answer without a question.
+    /// An outcome without a call.
     #[error("call {} is answered but was never asked", .0.0)]
     NeverAsked(Ticket),
-    /// An answer to another question.
+    /// An outcome of another kind than was asked for.
     #[error("call {} does not have the scores that it was asked for", .0.0)]
     OtherScores(Ticket),
-    /// A question that the run does not have, or nobody who answers it.
-    #[error("call {} is about a question that nobody is asked", .0.0)]
+    /// A question or a service that the run does not have.
+    #[error("call {} is about a question that no service is asked", .0.0)]
     NoSuchQuestion(Ticket),
     /// A criterion is asked for by itself.
     #[error("call {} is not by the first criterion of its verifier", .0.0)]
@@ -134,18 +132,18 @@ pub struct History {
     pub terms: RunTerms,
     reader: Reader,
     in_flight: BTreeMap<Ticket, Asked>,
-    /// As many as the journal has spoken of.
+    /// The number of candidates so far.
     candidate_count: u64,
-    /// As many as there can be.
+    /// The most that the file of candidates can hold.
     candidate_max: u64,
-    /// The same of questions.
+    /// The most that the file of questions can hold.
     question_max: u64,
     index_next: u64,
     started_millis: Option<u64>,
     ended_millis: u64,
 }
 
-/// A call that has not come back.
+/// A call in flight.
 struct Asked {
     target: Target,
     index: u64,
@@ -153,7 +151,7 @@ struct Asked {
 }
 
 impl History {
-    /// Opens a journal; a torn tail is passed over.
+    /// Opens a journal; a torn tail is skipped.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
         match journal::open(path)? {
             OpenedJournal::Begun(reader) => {
@@ -195,15 +193,15 @@ impl History {
         self.reader.header()
     }
 
-    /// The problem that the run began with, for those who make its books again: under other rules they
-    /// would come out otherwise, and nobody could tell that from damage.
+    /// The problem that the run began with. Refused if the run has other decision rules: books recomputed under these
+    /// would differ, and look like damage.
     pub fn problem(&self) -> Result<Problem, HistoryError> {
         let Header { version, decisions, .. } = self.header();
         if *decisions != DECISIONS {
             let (version, theirs) = (version.clone(), *decisions);
             return Err(HistoryError::Decisions { version, theirs });
         }
-        // Books make room for all of them at once.
+        // Books allocate memory for all of them at once.
         if self.candidate_count > self.candidate_max {
             return Err(HistoryError::TooManyCandidates(self.candidate_count));
         }
@@ -262,7 +260,7 @@ impl History {
         Ok(Some(entry))
     }
 
-    /// Calls that have not come back, by the end of what was read.
+    /// Calls in flight at the end of what was read.
     pub fn in_flight(&self) -> impl Iterator<Item = (Ticket, Target)> + '_ {
         self.in_flight.iter().map(|(&ticket, asked)| (ticket, asked.target))
     }
@@ -272,7 +270,7 @@ impl History {
         [self.started_millis.unwrap_or(self.ended_millis), self.ended_millis]
     }
 
-    /// The length of the whole frames up to the last entry, that of the entry among them.
+    /// The length of the whole frames up to and including the last entry.
     pub(crate) const fn len_read(&self) -> u64 {
         self.reader.len_valid()
     }
@@ -282,13 +280,13 @@ impl History {
         Mark::of(path, self.reader.len_valid())
     }
 
-    /// The end of the journal, to write on behind it.
+    /// The end of the journal, where writing continues.
     pub fn finish(self) -> Result<JournalEnd, HistoryError> {
         Ok(self.reader.finish()?)
     }
 }
 
-/// Whether a call may have such an outcome: readers use places of scores as indices.
+/// Whether a call may have such an outcome: readers index into its scores.
 fn is_expected(terms: &RunTerms, target: Target, outcome: &Outcome) -> bool {
     let criteria_count = match target {
         _ if outcome.is_failed() => return true,
@@ -315,7 +313,7 @@ fn check_asked(terms: &RunTerms, ticket: Ticket, target: Target) -> Result<(), H
     }
 }
 
-/// Whether there is such a question, and somebody who answers it.
+/// Whether the run has such a question, and a service that answers it.
 fn is_asked(terms: &RunTerms, question: QuestionId, source: Source) -> bool {
     let Some(questions) = &terms.questions else { return false };
     let is_there = match source {

@@ -36,7 +36,7 @@ pub struct JobFile {
     /// Who makes answers to the questions during the run.
     #[serde(default)]
     pub generator: Option<Map<String, Value>>,
-    /// Several of them, in place of `generator`: a cheap model and a dear one, for example.
+    /// Several of them, in place of `generator`: a cheap model and an expensive one, for example.
     #[serde(default)]
     pub generators: Option<Vec<Map<String, Value>>>,
     /// What that file is, if neither its name nor its content says so: jsonl, json, csv, tsv, parquet,
@@ -71,8 +71,7 @@ pub struct JobFile {
     /// Calls that may be in flight at once, over all verifiers.
     #[serde(default = "concurrency")]
     pub concurrency: usize,
-    /// The most calls that a run may ask others to make, whatever they bill; our own checks and replays
-    /// do not count. If not given, a thousand times what the budget pays for at the cheapest ceiling.
+    /// The most calls to other processes, at any price; our own checks and replays do not count. If not given, a thousand times what the budget pays for at the cheapest ceiling.
     #[serde(default)]
     pub calls_max: Option<u64>,
     /// What is drawn at random depends on this: the order in which answers that look alike are tried,
@@ -115,7 +114,7 @@ pub struct ServiceKeys {
     pub rate: Option<f64>,
     /// Its calls that may be in flight at once; the job's concurrency if not given.
     pub concurrency: Option<usize>,
-    /// How often a call that never reached it, or was turned away, is sent again before it counts as the
+    /// How often a call that never reached it, or was throttled, is sent again before it counts as the
     /// lowest score. If not given: without limit while nothing is answered, and five times while other
     /// calls are.
     pub retries: Option<u32>,

@@ -1,4 +1,4 @@
-//! The journal of a run: everything that was asked, answered and paid, in one append-only file.
+//! The journal of a run: all calls, outcomes and bills, in one append-only file.
 //!
 //! Records are gathered in memory and written as one **frame** by [`Journal::commit`], which returns
 //! once the frame is on the disk, or by [`Journal::write`], after which a [`Syncer`] makes it durable
@@ -13,8 +13,8 @@
 //! let storage = FileStorage::create(path)?;              // a new run
 //! let mut journal = Journal::create(storage, &header)?;
 //!
-//! match open(path)? {                                    // a run that goes on
-//!     Opened::NeverBegun { .. } => start_anew(FileStorage::open(path)?), // truncate(0), then create
+//! match open(path)? {                                    // a resumed run
+//!     Opened::NeverBegun { .. } => restart(FileStorage::open(path)?), // truncate(0), then create
 //!     Opened::Begun(mut reader) => {
 //!         while let Some((position, record)) = reader.next_record()? { replay(record) }
 //!         let journal = Journal::resume(FileStorage::open(path)?, reader.finish()?)?;
@@ -50,8 +50,8 @@ use format::{FrameHeader, HEADER_LEN};
 /// The writing end of a journal.
 ///
 /// After a failed write or sync nothing is known about the end of the file, so the journal is
-/// poisoned: every later [`Journal::write`] or [`Journal::commit`] fails, too. Open the file again to
-/// find out what it holds.
+/// poisoned: every later [`Journal::write`] or [`Journal::commit`] fails. Open the file again to
+/// read what it holds.
 #[derive(Debug)]
 pub struct Journal<S> {
     storage: S,
@@ -80,7 +80,7 @@ impl<S: Storage> Journal<S> {
         Self::create_with_clock(storage, header, unix_millis)
     }
 
-    /// Goes on after the last whole frame: cuts what [`Reader`] found to be torn.
+    /// Continues after the last whole frame: cuts the torn tail that [`Reader`] found.
     pub fn resume(mut storage: S, tail: JournalEnd) -> io::Result<Self> {
         if tail.bytes_cut > 0 {
             storage.truncate(tail.len_valid)?;
@@ -153,9 +153,8 @@ impl<S: Storage> Journal<S> {
         self.state = State::Poisoned;
     }
 
-    /// Where it is written to, for whoever makes durable what [`Journal::write`] wrote. The system
-    /// reports a failed sync only once, to whichever handle asks: sync only there, and
-    /// [`Journal::poison`] this journal if that fails.
+    /// The storage, to make durable what [`Journal::write`] wrote. The system reports a failed sync only once, to
+    /// one handle: sync only there, and [`Journal::poison`] this journal if that fails.
     pub const fn storage(&self) -> &S {
         &self.storage
     }

@@ -1,5 +1,5 @@
-//! Labels in a file: what an annotation tool or a spreadsheet gives back. One row for each answer, with its
-//! `id`, its `label` and, if it is there, `by` whom; CSV, TSV, JSON and whatever else candidates may be in.
+//! Labels in a file from an annotation tool or a spreadsheet. One row for each answer, with its `id`, its `label`
+//! and optionally `by`, the labeller; in any format of candidates, such as CSV or JSON.
 
 use std::path::Path;
 
@@ -9,21 +9,21 @@ use serde_json::Value;
 
 use crate::card_queue::{CardReply, ReplyForm};
 
-/// What a file says about one answer.
+/// The label of one answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelRow {
-    /// Where it stands, such as "line 3".
+    /// Its place in the file, such as "line 3".
     pub place: String,
     /// The answer.
     pub id: String,
-    /// What is said.
+    /// The label.
     pub said: CardReply,
-    /// Who says it, if the file says so.
+    /// The labeller, if the file has one.
     pub by: Option<String>,
 }
 
-/// Reads all rows that have a label, in the order of the file. A row whose label is blank was not labelled yet,
-/// and is left out. If the file cannot be used, there is a line for each problem.
+/// Reads all rows that have a label, in the order of the file. Rows with a blank label are left out. On an error
+/// there is one line for each problem.
 pub fn read(path: &Path) -> Result<Vec<LabelRow>, Vec<String>> {
     let whole = |problem: String| vec![format!("{}: {problem}", path.display())];
     let table = Candidates::read(path, ID).map_err(|error| vec![error.to_string()])?;
@@ -66,7 +66,7 @@ pub fn read(path: &Path) -> Result<Vec<LabelRow>, Vec<String>> {
     Ok(rows)
 }
 
-/// A text, or a number or a truth value as one; none if it is blank.
+/// A text, number or truth value as text; `None` for a blank.
 fn text_of(value: Option<&Value>) -> Result<Option<String>, ()> {
     let text = match value {
         None | Some(Value::Null) => return Ok(None),

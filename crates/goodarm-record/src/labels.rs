@@ -1,10 +1,9 @@
 //! Labels that people give to the certified answers of a run, and what they prove: with a confidence of
-//! their own, at least so many of these answers are right.
+//! their own, a lower bound on the number of right answers.
 //!
-//! A claim is about the answers that were certified when it began. Their order was drawn then, at
-//! random, and written down before the first label was seen, so that nobody could choose. Labels are
-//! taken in this order; those in front of the first gap count. No policy, no session and no books ever see
-//! them.
+//! A claim is about the answers that were certified when it began. Their order is drawn at random then and written
+//! down before the first label, so that people cannot choose. Labels are taken in this order; those before the
+//! first gap count. Policies, sessions and books never see them.
 
 pub(crate) mod record;
 
@@ -29,21 +28,21 @@ use crate::terms::RunTerms;
 use crate::view::claim::outlook;
 use crate::view::{ClaimView, Overview};
 
-/// What is to be claimed, and how. What is not said is as in the claim that has begun, or the default.
+/// The terms of a claim. Those that are `None` are as in the present claim, or the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClaimTerms {
-    /// The probability with which the claim may ever be false: 0.05, and for another claim half of that of
-    /// the one before. The run's own δ is about what the verifiers say.
+    /// The probability that the claim is ever false: 0.05, and for another claim half of the previous one's. The run's
+    /// own δ is about the verifiers.
     pub delta: Option<f64>,
-    /// What makes an answer right: one person says so, or, with several labels, all of them.
+    /// When an answer is right: by one label, or, with several labels, by all of them.
     pub rule: Option<Consensus>,
     /// How many people label each answer: 1.
     pub labels_per_card: Option<usize>,
-    /// The share that is hoped for, 0.95, for the outlook alone.
+    /// The share to aim for, 0.95; used only for the outlook.
     pub wanted: Option<f64>,
 }
 
-/// Why a run cannot be labelled, or its claim not be told.
+/// Why a run cannot be labelled, or its claim not be computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelError {
@@ -70,7 +69,7 @@ pub enum LabelError {
         /// What does not fit.
         reason: String,
     },
-    /// Labels are gone that there were.
+    /// Labels are missing that were there.
     #[error(
         "{} has {found} lines, but {} was made from {seen}: it is an older one. Put the newer one back",
         labels.display(), summary.display()
@@ -80,7 +79,7 @@ pub enum LabelError {
         labels: PathBuf,
         /// What has seen more of it.
         summary: PathBuf,
-        /// So many lines.
+        /// The lines that it has seen.
         seen: u64,
         /// How many there are.
         found: usize,
@@ -114,15 +113,15 @@ pub enum LabelError {
 pub struct ClaimQueue {
     record: LabelledRun,
     labels: Claims,
-    /// None once a line may be half-written.
+    /// `None` once a line may be half-written.
     writer: Option<SealedWriter>,
     wanted: f64,
-    /// What whoever labels should know about the run.
+    /// A note about the run for the labeller.
     note: Option<&'static str>,
 }
 
 impl ClaimQueue {
-    /// Goes on with the claim of a run, or begins the first one.
+    /// Continues the claim of a run, or begins the first one.
     pub fn open(folder: &Folder, terms: &ClaimTerms) -> Result<Self, LabelError> {
         let (read, mut queue) = Self::read(folder, terms)?;
         let first = match queue.labels.claims.last() {
@@ -139,8 +138,7 @@ impl ClaimQueue {
         Ok(queue)
     }
 
-    /// The claim of a run, to be looked at only: nothing is written, and whoever labels is not disturbed. None if
-    /// nobody has begun one.
+    /// The claim of a run, read-only: nothing is written or locked. `None` without a claim.
     pub fn look(folder: &Folder, terms: &ClaimTerms) -> Result<Option<Self>, LabelError> {
         let (_, queue) = Self::read(folder, terms)?;
         let Some(last) = queue.labels.claims.last() else { return Ok(None) };
@@ -177,7 +175,7 @@ impl ClaimQueue {
         Ok(())
     }
 
-    /// The claim as it stands.
+    /// The claim so far.
     pub fn claim(&self) -> ClaimView {
         let certified = self.record.certified().len();
         ClaimView::new(&self.labels, certified).expect("a queue has a claim")
@@ -201,7 +199,7 @@ impl ClaimQueue {
         let claim = self.labels.claims.len() + 1;
         let labels_per_card = terms.labels_per_card.or(defaults.labels_per_card).unwrap_or(1);
         let rule = terms.rule.or(defaults.rule);
-        // After the terms are fixed, so that nobody can look for terms with a lucky order.
+        // Drawn after the terms are fixed, so that terms cannot be chosen for a lucky order.
         let draw = draw()?;
         let line = LabelLine::Started(ClaimStarted {
             claim,
@@ -217,7 +215,7 @@ impl ClaimQueue {
         Ok(line)
     }
 
-    /// Writes down the order before anybody sees a card.
+    /// Writes down the order before the first card is shown.
     fn begin(&mut self, line: LabelLine) -> Result<(), LabelError> {
         self.write(line).map_err(|error| match error {
             CardQueueError::File(error) => LabelError::Labels(error),
@@ -304,8 +302,8 @@ impl CardQueue for ClaimQueue {
     }
 }
 
-/// What the labels in a folder prove about a run of these terms, whose certified answers are these, in the
-/// order of their certificates; none if nobody has begun to label.
+/// What the labels in a folder prove about a run with these terms and certified answers, in the order of their
+/// certificates; `None` without labels.
 pub fn claim(
     folder: &Folder,
     terms: &RunTerms,
@@ -328,8 +326,8 @@ pub struct PublishedClaim<F = Balance> {
     pub replay: Replay<F>,
 }
 
-/// Writes the claim of a run that has ended into its summary. A run that goes on writes it itself when it
-/// ends: then nothing is done, and `None` is returned. The journal is read once: `follower` makes what
+/// Writes the claim of a run that has ended into its summary. If the run is still going, it does that itself at its
+/// end: then nothing is done, and `None` is returned. The journal is read once: `follower` makes what
 /// takes its entries from the balance that they begin with.
 pub fn publish<F>(
     folder: &Folder,
@@ -359,8 +357,8 @@ where
     Ok(Some(PublishedClaim { overview, replay: record.into_replay() }))
 }
 
-/// Makes sure that no labels are gone that a run's summary was made from: a run that went on without them would
-/// write a summary that knows nothing of them.
+/// Checks that no labels are missing that a run's summary was made from: a resumed run would write a summary without
+/// them.
 pub fn check_none_gone(folder: &Folder) -> Result<(), LabelError> {
     match folder.labels_seen() {
         Some(_) => check_seen(folder, &record::read(folder)?.1),
@@ -377,7 +375,7 @@ fn draw() -> Result<String, LabelError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The summary has not seen more labels than there are.
+/// Checks that the summary has not seen more labels than there are.
 fn check_seen(folder: &Folder, labels: &Claims) -> Result<(), LabelError> {
     let found = labels.line_count;
     match folder.labels_seen() {
@@ -389,7 +387,7 @@ fn check_seen(folder: &Folder, labels: &Claims) -> Result<(), LabelError> {
     }
 }
 
-/// The terms are those of the claim, as far as they say anything.
+/// Checks that the given terms are those of the claim.
 fn agree(begun: &ClaimStarted, terms: &ClaimTerms) -> Result<(), LabelError> {
     let differs = |key, theirs: String, asked: Option<String>| match asked {
         Some(asked) if asked != theirs => {

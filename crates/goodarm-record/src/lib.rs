@@ -1,5 +1,5 @@
-//! The durable record of a run: its journal and its terms, what they come to, and the files that are made from
-//! them. Whoever reads a run needs no more than this crate: it has no network and starts no process.
+//! The durable record of a run: its journal and its terms, their results, and the files made from them. Reading a
+//! run needs only this crate: it uses no network and starts no process.
 
 pub mod account;
 pub mod audit;

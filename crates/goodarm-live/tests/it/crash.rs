@@ -491,7 +491,8 @@ fn a_journal_that_speaks_of_more_candidates_than_there_are_is_refused() {
         journal.append(&Event::ArmsAdded { count }.into());
         journal.commit().expect("a disk");
     };
-    let words = "the journal speaks of 250000009 candidates or questions, more than the run's folder can hold";
+    let words =
+        "the journal has 250000009 candidates or questions, more than the run's folder can hold";
     told(&header);
     let found = place.audit().problems;
     assert!(found.iter().any(|problem| problem.text.contains(words)), "{found:?}");
@@ -502,7 +503,7 @@ fn a_journal_that_speaks_of_more_candidates_than_there_are_is_refused() {
     assert_ne!(terms, header.terms);
     told(&Header { terms, arm_count: 250_000_000, ..header });
     let found = place.audit().problems;
-    let words = "speaks of 250000000 candidates";
+    let words = "has 250000000 candidates";
     assert!(found.iter().any(|problem| problem.text.contains(words)), "{found:?}");
     let error = place.resume().expect_err("it is refused").to_string();
     assert!(error.contains(words), "{error}");

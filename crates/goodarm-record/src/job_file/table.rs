@@ -1,5 +1,4 @@
-//! A table of TOML that remembers on which line everything stands, so that all that is wrong with it
-//! can be said at once, and where.
+//! A TOML table with the lines of its keys, so that all its problems can be reported at once, with their lines.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -30,7 +29,7 @@ impl<'a> JobTable<'a> {
         Ok(Self { text, span: table.span(), entries: table.into_inner() })
     }
 
-    /// The tables in the array `key`; none if it is something else.
+    /// The tables in the array `key`; empty if it is something else.
     pub fn tables(&self, key: &str) -> Vec<Self> {
         let array = self.entries.get(key).and_then(|value| value.get_ref().as_array());
         array
@@ -43,7 +42,7 @@ impl<'a> JobTable<'a> {
             .collect()
     }
 
-    /// The table at `key`; none if it is something else.
+    /// The table at `key`; `None` for another kind of value.
     pub fn table(&self, key: &str) -> Option<Self> {
         let value = self.entries.get(key)?;
         let entries = value.get_ref().as_table()?.clone();
@@ -84,8 +83,7 @@ impl<'a> JobTable<'a> {
         Self { text: self.text, span: self.span.clone(), entries }
     }
 
-    /// The table as a `T`, or everything that stands in the way: keys that are missing, and values
-    /// that cannot be read.
+    /// The table as a `T`, or all its problems: missing keys, and values that cannot be read.
     pub fn read<T>(&self, problems: &mut Vec<KeyProblem>) -> Option<T>
     where
         T: DeserializeOwned + JsonSchema,
@@ -102,9 +100,9 @@ impl<'a> JobTable<'a> {
                 Ok(_) => return None,
                 Err(error) => error,
             };
-            // What is about all of the table, such as a missing key, is in none of its keys.
+            // A problem of the whole table, such as a missing key, is not in any of its keys.
             let place = error.span().filter(|place| *place != self.span);
-            // Without this key the next problem shows.
+            // Without this key, the parser finds the next problem.
             match place.and_then(|place| known.take_key_at(&place)) {
                 Some(key) => {
                     let hint = self.text_of(&key).map(|text| list_hint(&message(&error), text));
@@ -191,7 +189,7 @@ fn list_hint(message: &str, text: &str) -> String {
     format!("; write {words:?}")
 }
 
-/// What the parser says, in our words.
+/// The parser's message, reworded.
 fn message(error: &toml::de::Error) -> String {
     goodarm_files::plain_message(error.message().trim_end())
 }

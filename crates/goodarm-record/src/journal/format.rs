@@ -85,8 +85,8 @@ pub enum MalformedRecord {
     /// No failure has this number.
     #[error("no failure has code {0}: damage, or a later goodarm wrote it")]
     Failure(u8),
-    /// Nobody who answers questions has this number.
-    #[error("nobody who answers questions has code {0}: damage, or a later goodarm wrote it")]
+    /// No service that answers questions has this code.
+    #[error("no service that answers questions has code {0}: damage, or a later goodarm wrote it")]
     Source(u8),
     /// The frame does not end with the mark that ends frames.
     #[error("no end mark")]

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-/// The right to write in a run's folder, until dropped. The system releases it when the process dies
-/// in whatever way; the file `lock` itself stays and means nothing.
+/// The right to write in a run's folder, until dropped. The system releases it when the process dies. The file
+/// `lock` itself stays and has no meaning.
 #[derive(Debug)]
 pub struct FolderLock {
     _file: File,
@@ -36,7 +36,7 @@ pub enum LockError {
 }
 
 impl FolderLock {
-    /// Takes the lock of a folder that exists, or says that it is taken.
+    /// Locks an existing folder, unless another process holds the lock.
     pub fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join("lock");
         let opened = File::options().write(true).create(true).truncate(false).open(&path);
@@ -69,7 +69,7 @@ pub(super) fn lock(file: &File) -> Result<(), TryLockError> {
 /// started shares it for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The path of what stands beside a file: its own with a longer name.
+/// The path of a file beside another: its name with an ending.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

@@ -1,4 +1,4 @@
-//! What was made from a journal says how much of it there was.
+//! How much of a journal a file was made from.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// So many bytes of a journal, and what they were.
+/// The length and the hash of the beginning of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Mark {
-    /// Its whole frames up to then.
+    /// The length of its whole frames.
     pub bytes: u64,
     /// The BLAKE3 hash of them, in hexadecimal.
     pub blake3: String,

@@ -27,7 +27,7 @@ pub enum OpenedJournal<R = BufReader<File>> {
     },
 }
 
-/// Where a record stands and when it was written.
+/// The place of a record, and when it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPosition {
     /// The number of its frame, counted from 0.
@@ -38,7 +38,7 @@ pub struct RecordPosition {
     pub unix_millis: u64,
 }
 
-/// The end of a journal: what [`super::Journal::resume`] needs to go on.
+/// The end of a journal: what [`super::Journal::resume`] needs to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalEnd {
     /// The length of all whole frames.
@@ -122,7 +122,7 @@ pub struct Reader<R = BufReader<File>> {
 enum State {
     Reading,
     AtEnd,
-    /// The frame was not found right, and what follows is unknown: neither may be used.
+    /// The frame is damaged, and what follows is unknown: neither may be used.
     Broken,
 }
 
@@ -201,7 +201,7 @@ impl<R: Read> Reader<R> {
         self.tail.len_valid
     }
 
-    /// The next record, or `None` behind the last one. After an error, the journal cannot be read
+    /// The next record, or `None` after the last one. After an error, the journal cannot be read
     /// any further.
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<(RecordPosition, Record<'_>)>, OpenError> {
@@ -219,7 +219,7 @@ impl<R: Read> Reader<R> {
         Ok(Some((position, self.frame.next_record(&self.header)?)))
     }
 
-    /// Goes on to the next frame that holds a record, or to the end.
+    /// Advances to the next frame that holds a record, or to the end.
     fn next_frame(&mut self) -> Result<(), OpenError> {
         while self.state != State::AtEnd && self.frame.is_exhausted() {
             if self.state == State::Broken {
@@ -253,8 +253,7 @@ impl Frame {
         self.consumed == self.payload.len()
     }
 
-    /// Reads the frame behind `tail`, which then ends behind that frame. After an error, there may be
-    /// anything in the payload.
+    /// Reads the frame after `tail`, and moves `tail` past it. After an error, the payload is undefined.
     fn read(
         &mut self,
         input: &mut impl Read,
@@ -293,7 +292,7 @@ impl Frame {
             }
             return Err(damaged(Damage::PayloadChecksum));
         }
-        // The end mark is not a record: without it, the records take up exactly what is left.
+        // The end mark is not a record: without it, the records fill exactly the rest.
         if self.payload.pop() != Some(TAG_END) {
             return Err(damaged(Damage::Record(MalformedRecord::NoEnd)));
         }

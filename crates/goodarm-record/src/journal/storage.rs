@@ -19,7 +19,7 @@ pub trait Storage {
     /// Returns when everything appended is on the disk.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Cuts the file to `len` bytes; appends go on from there.
+    /// Cuts the file to `len` bytes; appends continue from there.
     fn truncate(&mut self, len: u64) -> io::Result<()>;
 }
 
@@ -27,7 +27,7 @@ pub trait Storage {
 #[derive(Debug)]
 pub struct FileStorage {
     own: Syncer,
-    /// How long we know it to be.
+    /// Its length, as far as we have written it.
     len: u64,
 }
 
@@ -48,7 +48,7 @@ impl FileStorage {
         // The process that created it may have died before its name was on the disk.
         sync_folder_of(path)?;
         let len = file.metadata()?.len();
-        // Whoever embeds us may change the working directory.
+        // A program that embeds us may change the working directory.
         let path = std::path::absolute(path)?;
         // There are file systems on which a file is never the same twice.
         let is_found_again = is_at(&file, &path)?;
@@ -68,7 +68,7 @@ impl FileStorage {
 pub struct Syncer {
     file: File,
     path: PathBuf,
-    /// Whether one can tell that the file at the path is this one.
+    /// Whether the system can tell that the file at the path is this one.
     is_found_again: bool,
 }
 
@@ -116,7 +116,7 @@ fn open_alone(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     }
 }
 
-/// A lock would keep readers out, too: here the system itself lets no one else write, move or delete.
+/// On Windows a lock would also keep readers out; a share mode lets no other process write, move or delete.
 #[cfg(windows)]
 fn open_alone(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     use std::os::windows::fs::OpenOptionsExt as _;
@@ -150,7 +150,7 @@ fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// A new file is lost in a power cut if its folder does not know it.
+/// A new file is lost in a power cut if its folder was not synced.
 #[cfg(unix)]
 pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -1,4 +1,4 @@
-//! A run's folder, as far as labels are about it.
+//! A run's folder, as labels need it.
 
 use goodarm_core::{ArmId, Books, EventError};
 use goodarm_data::candidates::KEY;
@@ -18,7 +18,7 @@ use crate::subjects::Subjects;
 use crate::terms::RunTerms;
 use crate::view::{ClaimView, Overview, PairView};
 
-/// A run as its journal gives it.
+/// A run, replayed from its journal.
 pub(super) struct LabelledRun<F = Balance> {
     folder: Folder,
     /// At its end.
@@ -36,7 +36,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
     ) -> Result<Self, LabelError> {
         let replay = Replay::open(&folder.journal())?;
         let books = Books::new(replay.problem()?);
-        // The journal was opened before: nobody is in it whom the candidates lack.
+        // The journal was opened first, so it has no candidate that the file lacks.
         let kept = Subjects::kept(folder, &replay.history.terms, None);
         let (subjects, trouble) = kept.map_or_else(|it| (None, Some(it)), |it| (Some(it), None));
         let mut replay = replay.followed_by(follower(Balance::opening(books).with(subjects)));
@@ -85,7 +85,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
         certified.iter().map(|&arm| self.subjects().candidates.id(arm)).collect()
     }
 
-    /// Makes sure that all claims are about this run.
+    /// Checks that all claims belong to this run.
     pub(super) fn check(&self, labels: &Claims) -> Result<(), LabelError> {
         let (journal, seed, certified) =
             (self.folder.journal(), self.terms().seed(), self.certified());
@@ -97,7 +97,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
         Ok(())
     }
 
-    /// The run as its summary has it, but for how it ended.
+    /// The run as its summary has it, without its ending.
     pub(super) fn overview(&self, claim: Option<ClaimView>) -> Overview {
         let terms = self.folder.present(self.terms());
         let Balance { books, account, .. } = self.balance();
@@ -108,7 +108,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
         overview
     }
 
-    /// What a person is asked about an answer.
+    /// The card of an answer.
     pub(super) fn card(&self, id: &str) -> Option<Card> {
         let arm = self.subjects().candidates.arm_of(id)?;
         let Balance { books, account, .. } = self.balance();
@@ -128,7 +128,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
         })
     }
 
-    /// The fields of an answer in their order, behind those of its question.
+    /// The fields of the question, then those of the answer, in their order.
     fn fields(&self, arm: ArmId) -> Vec<Field> {
         let mut fields = fields::in_order(self.subjects().candidates.json(arm));
         if let (Some(questions), Some(all)) =
@@ -152,7 +152,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
     }
 }
 
-/// What a verifier says about an answer.
+/// A verifier's result on an answer.
 fn said(view: &PairView, threshold: f64) -> String {
     let calls = goodarm_files::words::counted(view.calls, "call");
     match view.mean {
@@ -161,7 +161,7 @@ fn said(view: &PairView, threshold: f64) -> String {
     }
 }
 
-/// The lines of a folder's labels, and what they come to; none if nobody has begun to label.
+/// The lines of a folder's labels, and the claims that follow; empty without labels.
 pub(crate) fn read(folder: &Folder) -> Result<(Vec<LabelLine>, Claims), SealedError> {
     let path = folder.labels();
     let lines = SealedReader::<LabelLine>::new(&path).read_on()?;
