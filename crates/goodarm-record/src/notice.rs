@@ -1,4 +1,4 @@
-//! What observers hear of a run while it goes on.
+//! Notices of a running run to its observers.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use crate::history::SettledCall;
 use crate::view::questions::AnsweredQuestion;
 use crate::view::{AnswerView, Overview};
 
-/// Takes notice of what happens in a run.
+/// Receives notices of a run.
 pub trait Observer: Send {
     /// Something happened.
     fn notice(&mut self, notice: Notice<'_>);
 
-    /// Whether it wants to hear of every single call.
+    /// Whether it wants a notice of every call.
     fn wants_calls(&self) -> bool {
         false
     }
 }
 
-/// Takes no notice of anything.
+/// Ignores all notices.
 impl Observer for () {
     fn notice(&mut self, _: Notice<'_>) {}
 }
@@ -54,47 +54,46 @@ pub enum Notice<'a> {
     Verifier {
         /// Its name.
         verifier: &'a str,
-        /// How it is doing.
+        /// Its condition.
         condition: &'a Condition,
     },
-    /// Something a person should know.
+    /// A warning for people.
     Warning(&'a str),
-    /// How far the run has come; several times a second.
+    /// The progress of the run; several times a second.
     Progress(&'a Progress),
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// The run as it stands.
+    /// The run so far.
     pub overview: Overview,
     /// Calls without a score.
     pub failure_count: u64,
     /// Requests that had to be sent again.
     pub retry_count: u64,
-    /// The last call that was asked for: who was called, and about which answer or question.
+    /// The last call: the service, and the answer or question.
     pub working_on: Option<[String; 2]>,
-    /// How many will be certified in the end, as it looks now.
+    /// A forecast of how many answers will be certified.
     pub forecast: f64,
-    /// Seconds until the budget is spent at the pace of late; none before there is one. A run may end
-    /// earlier, when nothing is worth a call any more.
+    /// Seconds until the budget is spent at the recent pace, if there is one. A run may end earlier.
     pub seconds_left: Option<f64>,
-    /// How the verifiers are doing.
+    /// The condition of each service.
     pub conditions: Vec<Condition>,
-    /// What keeps more calls from being in flight.
+    /// What limits the number of calls in flight.
     pub held_by: Option<HeldBy>,
-    /// Whether someone holds new calls back.
+    /// Whether new calls are paused.
     pub is_paused: bool,
-    /// Since this process took up the run.
+    /// Since this process began or resumed the run.
     pub elapsed: Duration,
 }
 
-/// How a verifier is doing.
+/// The condition of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
     /// Requests are answered.
     Open,
-    /// Some of its addresses are busy or down; the others go on.
+    /// Some of its addresses are busy or down; the others work.
     Partly {
         /// How many.
         troubled: usize,
@@ -115,7 +114,7 @@ pub enum Condition {
         /// What went wrong last.
         reason: String,
     },
-    /// It was down for longer than the job's patience, or will never be up.
+    /// It was down for longer than the job's patience, or cannot work.
     GivenUp {
         /// What went wrong last.
         reason: String,
@@ -125,14 +124,14 @@ pub enum Condition {
         /// What went wrong last.
         reason: String,
     },
-    /// What it says cannot be told from what it was asked: its earlier scores are in doubt, too.
+    /// Its output does not match its requests: its earlier scores are also in doubt.
     Mistrusted {
         /// What it did.
         reason: String,
     },
 }
 
-/// What keeps more calls from being in flight.
+/// What limits the number of calls in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldBy {

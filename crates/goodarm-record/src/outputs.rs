@@ -1,5 +1,5 @@
-//! What a run leaves behind for people and programs. Everything is made from the journal and the
-//! books, so it can be made again at any time.
+//! The files that a run writes for people and programs. All are made from the journal and the books, so they can be
+//! written again at any time.
 
 pub mod calls;
 pub mod flat;
@@ -39,7 +39,7 @@ pub enum OutputError {
     Replay(#[from] JournalError),
 }
 
-/// What a run's files are made from, beside its journal.
+/// What a run's files are made from, in addition to its journal.
 #[derive(Clone, Copy, Debug)]
 pub struct RunState<'a> {
     /// Where they are.
@@ -50,15 +50,14 @@ pub struct RunState<'a> {
     pub books: &'a Books,
     /// Its account.
     pub account: &'a Account,
-    /// All candidates, those made during the run too.
+    /// All candidates, including those made during the run.
     pub candidates: &'a Candidates,
     /// The questions that they answer, if there are any.
     pub questions: Option<&'a RunQuestions>,
 }
 
-/// Writes all files of the folder but the journal, the candidates and the summary, which it returns. The run
-/// has ended: after an error nobody knows how much of its journal is durable, and a summary must not have
-/// seen more.
+/// Writes all files of the folder except the journal, the candidates and the summary, which it returns. Only for a run
+/// that has ended: after an error, part of the journal may not be durable, and a summary must not have seen more.
 pub fn write(state: &RunState<'_>, ending: &Ending) -> Result<Overview, OutputError> {
     let &RunState { folder, terms, books, account, candidates, .. } = state;
     let replay = write_calls(state)?;
@@ -80,7 +79,7 @@ pub fn write_summary(folder: &Folder, overview: &Overview) -> Result<(), OutputE
     replace(&folder.summary(), |file| file.write_all(summary_text(overview)?.as_bytes()))
 }
 
-/// What is written of the totals.
+/// The totals as text.
 pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(overview)? + "\n")
 }
@@ -136,7 +135,7 @@ fn write_findings(state: &RunState<'_>, verifiers: &[VerifierView]) -> Result<()
     Ok(())
 }
 
-/// What became of each question: its line, with what was certified or tried.
+/// The outcome of each question: its line, with the certified answer and all answers that were tried.
 pub(crate) fn outcomes<'a>(
     books: &'a Books,
     questions: &'a RunQuestions,
@@ -150,8 +149,7 @@ pub(crate) fn outcomes<'a>(
     })
 }
 
-/// Writes the candidates of a run into its folder, as they are when it begins or is taken up, or the
-/// questions.
+/// Writes the candidates or the questions of a run into its folder, when it begins or is resumed.
 pub fn write_candidates(path: &Path, candidates: &Candidates) -> Result<(), OutputError> {
     replace(path, |file| {
         candidates.arms().try_for_each(|arm| writeln!(file, "{}", candidates.json(arm)))
@@ -165,7 +163,7 @@ pub(crate) fn with_finding(json: &str, finding: &str) -> String {
     format!("{open}{comma}\"{KEY}\":{finding}}}")
 }
 
-/// Writes a file beside, and puts it in place when it is whole: no one sees half of one.
+/// Writes a temporary file and renames it when it is complete: readers never see half a file.
 pub fn replace(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,

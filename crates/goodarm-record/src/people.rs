@@ -1,10 +1,9 @@
-//! People as verifiers and generators: a call that goes to a person waits in the run's folder, as an intent
-//! in its journal without an outcome, until somebody answers, in this process or in a later one.
+//! People as verifiers and generators: a call to a person waits in the run's folder, as an intent in its journal
+//! without an outcome, until a person replies, in this process or in a later one.
 //!
-//! The journal is the queue: which cards wait follows from it, the candidates and the run terms. What people
-//! say is in `replies.jsonl` beside it. The run reads on there while such calls are in flight; the first
-//! reply to a call is its outcome. However long it takes, a call is asked once and answered once, so
-//! neither a stop nor a crash loses it, and none makes it again.
+//! The journal is the queue: the waiting cards follow from it, the candidates and the run terms. Replies are in
+//! `replies.jsonl`. The run polls that file while such calls are in flight; the first reply to a call is its
+//! outcome. A call is asked once and answered once: neither a stop nor a crash loses or repeats it.
 
 mod card;
 mod queue;
@@ -19,12 +18,12 @@ use crate::reply::Verdict;
 use crate::terms::ServiceTerms;
 use goodarm_core::CountedFailure;
 
-/// What may be said to such a service.
+/// The form of reply that a service expects.
 pub(crate) fn wanted(terms: &ServiceTerms<'_>) -> ReplyForm {
     if terms.answers_questions { ReplyForm::Answer } else { wanted_of(terms.scores) }
 }
 
-/// The same of a verifier with such scores.
+/// The form of reply that a verifier with such scores expects.
 pub const fn wanted_of(scores: Scores) -> ReplyForm {
     match scores {
         Scores::Bounded { range: [lowest, highest] } => ReplyForm::Score { lowest, highest },
@@ -32,8 +31,8 @@ pub const fn wanted_of(scores: Scores) -> ReplyForm {
     }
 }
 
-/// What a person's words mean for the call. What does not fit is refused where it is said, and counts as
-/// the lowest score should it be here all the same.
+/// The verdict of a person's reply. Replies that do not fit are refused at submission; one that is here anyway counts
+/// as the lowest score.
 pub fn verdict(wanted: ReplyForm, answer_bytes_max: Option<usize>, said: &CardReply) -> Verdict {
     let unfit = |reason: String| Verdict::Failed(CountedFailure::Unreadable, reason);
     match (wanted, said) {

@@ -1,5 +1,4 @@
-//! Questions, each with several answers: which answer belongs to which, when two are the same, and what
-//! an answer that is made during a run looks like.
+//! Questions with several answers: the question of each answer, equal final answers, and answers made during a run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -43,8 +42,7 @@ impl RunQuestions {
         self.list.id(ArmId(question.0))
     }
 
-    /// Candidates as they will be: these, and an answer of this text in the place of each one that will
-    /// be made.
+    /// A sample of the future candidates: these, and one answer with this text for each question.
     pub fn sample(&self, given: &Candidates, text: &str) -> Candidates {
         let mut sample = given.clone();
         for question in self.list.arms().map(|arm| QuestionId(arm.0)) {
@@ -53,8 +51,7 @@ impl RunQuestions {
         sample
     }
 
-    /// Takes in an answer that was made for a question: the question's fields, with the answer, its final
-    /// answer and an id of its own.
+    /// Adds an answer that was made for a question: the question's fields, the answer, its final answer and a new id.
     pub fn add(
         &self,
         candidates: &mut Candidates,
@@ -77,7 +74,7 @@ impl RunQuestions {
         candidates.push(&id, &Value::Object(fields).to_string(), line);
     }
 
-    /// Takes in the answer that was born by a call.
+    /// Adds the new answer of a call.
     pub fn take(
         &self,
         candidates: &mut Candidates,
@@ -92,7 +89,7 @@ impl RunQuestions {
         self.add(candidates, question, place, answer);
     }
 
-    /// Those that a run keeps in its folder.
+    /// The questions in a run's folder.
     pub(crate) fn kept(
         folder: &Folder,
         terms: &RunTerms,
@@ -109,11 +106,11 @@ impl RunQuestions {
     }
 }
 
-/// The final answers that are known, question by question: answers with the same one are one answer.
+/// The known final answers of each question: answers with equal final answers are one answer.
 #[derive(Clone, Debug, Default)]
 pub struct FinalAnswers(Vec<KnownAnswers>);
 
-/// Those of one question, by their labels.
+/// The final answers of one question, by their labels.
 #[derive(Clone, Debug, Default)]
 struct KnownAnswers {
     texts: Vec<String>,
@@ -132,7 +129,7 @@ impl FinalAnswers {
         if let Some(label) = known.by_text.get(&key) {
             return *label;
         }
-        // Of so many, one more that is merely written otherwise does not matter.
+        // Beyond the limit, an answer that only differs in its writing may get a label of its own.
         let alike = known.texts.iter().take(COMPARED_MAX).position(|text| same(text, answer));
         let label = alike.unwrap_or(known.texts.len());
         let label = Label(u32::try_from(label).expect("there are fewer than 2^32 calls"));
@@ -143,7 +140,7 @@ impl FinalAnswers {
         label
     }
 
-    /// A number for an answer that no other is the same as.
+    /// A label for an answer that is different from all others.
     fn unlike_any(&mut self, question: QuestionId) -> Label {
         let known = &mut self.0[question.index()];
         known.texts.push(String::new());
@@ -151,7 +148,7 @@ impl FinalAnswers {
     }
 }
 
-/// A final answer as it is kept: a long one by its hash.
+/// A final answer as it is stored: a long one by its hash.
 pub fn kept_answer(answer: &str) -> String {
     let answer = answer.trim();
     let lower = answer.to_lowercase();
@@ -162,8 +159,7 @@ pub fn kept_answer(answer: &str) -> String {
     format!("{HASHED}{}", blake3::hash(lower.as_bytes()))
 }
 
-/// Which question each of these candidates answers, and with which final answer. Of those with the same
-/// one the first stands for all.
+/// Candidates with their questions and final answers. Of candidates with equal final answers, only the first is kept.
 pub struct SortedCandidates {
     /// The first ones.
     pub candidates: Candidates,
@@ -173,7 +169,7 @@ pub struct SortedCandidates {
     pub finals: FinalAnswers,
 }
 
-/// Sorts candidates by their questions. `extractor` finds final answers; without one each is by itself.
+/// Finds the question and the final answer of each candidate. Without an `extractor`, all are different.
 pub fn sort(
     questions: &RunQuestions,
     candidates: Candidates,
@@ -251,7 +247,7 @@ pub fn sort(
     Ok(SortedCandidates { candidates, answers, finals })
 }
 
-/// Candidates with the fields of the questions that they answer, but for those that they have themselves.
+/// Candidates with the fields of their questions added, unless they have fields of the same name.
 pub fn joined(
     candidates: &Candidates,
     list: &Candidates,
@@ -267,7 +263,7 @@ pub fn joined(
     })
 }
 
-/// The questions that candidates name, each with the fields that all its answers have alike.
+/// The questions that candidates name, each with the fields that all its answers share.
 pub fn of_candidates(
     candidates: &Candidates,
     question_field: &str,
@@ -320,7 +316,7 @@ pub fn hex(fingerprint: &[u8; 32]) -> String {
 pub(crate) const FINAL_ANSWER: &str = "final_answer";
 /// What a hash in place of an answer begins with.
 const HASHED: &str = "blake3 ";
-/// A longer final answer is kept by its hash.
+/// A longer final answer is stored by its hash.
 const KEPT_BYTES_MAX: usize = 200;
-/// Of so many final answers to one question each new one is compared with all.
+/// Each new final answer to a question is compared with at most this many.
 const COMPARED_MAX: usize = 1000;

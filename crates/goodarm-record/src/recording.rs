@@ -45,9 +45,9 @@ struct Heading {
 struct Outcomes {
     id: String,
     verifier: String,
-    /// What it said; null if it failed.
+    /// The scores; null for a failed call.
     scores: Vec<Option<f64>>,
-    /// What that cost: decimals in texts; numbers are read, too.
+    /// The costs: decimals as text, or numbers.
     #[serde(with = "goodarm_files::money::price")]
     costs: Vec<Cost>,
     /// The final answers, if the verifier solves.
@@ -58,7 +58,7 @@ struct Outcomes {
 /// One recorded outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecordedOutcome {
-    /// None if the call failed.
+    /// `None` for a failed call.
     pub score: Option<f64>,
     /// What it cost.
     pub cost: Cost,
@@ -75,8 +75,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads the outcomes of one verifier, from a run's folder or from a file; .gz is unpacked. All that is
-    /// wrong is reported at once.
+    /// Reads the outcomes of one verifier, from a run's folder or from a file; .gz is unpacked. All problems are
+    /// reported at once.
     pub fn read(path: &Path, verifier: &str) -> Result<Self, Vec<String>> {
         let at = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
         if path.is_dir() {
@@ -140,7 +140,7 @@ impl Recording {
         }
         let list = outcomes.scores.into_iter().zip(outcomes.costs);
         let list = list.map(|(score, cost)| RecordedOutcome { score, cost });
-        // A recording that was broken off and taken up again has several lines for a pair.
+        // A recording that was interrupted and resumed has several lines for a pair.
         self.by_candidate.entry(outcomes.id).or_default().extend(list);
         Ok(())
     }
@@ -161,18 +161,18 @@ impl Recording {
     }
 }
 
-/// That a recording has nothing of the one that is asked for.
+/// The error for a recording without outcomes of the named service.
 fn nothing_of(role: &str, name: &str, others: &[String]) -> String {
     let known = if others.is_empty() { "none".into() } else { others.join(", ") };
     format!("no outcomes of a {role} {name:?}; it has {known}")
 }
 
-/// The file that decides what a recording says: a run's journal, or the file itself.
+/// The file with a recording's content: a run's journal, or the file itself.
 pub fn file_of(path: &Path) -> PathBuf {
     if path.is_dir() { Folder::new(path).journal() } else { path.to_owned() }
 }
 
-/// What a job that calls a recording `name` calls that file.
+/// The name of that file in a job that names the recording `name`.
 pub fn name_of(name: &str, path: &Path) -> String {
     match file_of(path).file_name().filter(|_| path.is_dir()) {
         Some(journal) => format!("{}/{}", name.trim_end_matches('/'), journal.to_string_lossy()),

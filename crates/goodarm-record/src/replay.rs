@@ -1,6 +1,5 @@
-//! A run's journal from its first entry to its last, and what it comes to. Everybody who reads a run goes
-//! through its journal by a [`Replay`]: resume, outputs, report, labels, people, recordings, Python and the
-//! audit.
+//! Replay of a run's journal from its first entry to its last. All readers of a run use a [`Replay`]: resume, outputs,
+//! report, labels, people, recordings, Python and the audit.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +23,7 @@ pub enum JournalError<R = EventError> {
         /// What is wrong with it.
         error: HistoryError,
     },
-    /// The journal tells of something that cannot have happened.
+    /// The journal has an event that is impossible.
     #[error("{}: {error}; an audit says what else is wrong", path.display())]
     Mismatch {
         /// Where it is.
@@ -34,7 +33,7 @@ pub enum JournalError<R = EventError> {
     },
 }
 
-/// What each entry of a journal is handed to.
+/// Takes each entry of a journal.
 pub trait Follower {
     /// Why it cannot take an entry.
     type Refusal;
@@ -43,7 +42,7 @@ pub trait Follower {
     fn follow(&mut self, entry: &JournalEntry<'_>) -> Result<(), Self::Refusal>;
 }
 
-/// Entries alone.
+/// Ignores the entries.
 impl Follower for () {
     type Refusal = EventError;
 
@@ -62,7 +61,7 @@ pub struct Replay<F = Balance> {
 }
 
 impl Replay<()> {
-    /// Opens a journal; a torn tail is passed over. What is written from now on is not read.
+    /// Opens a journal; a torn tail is skipped, and later writes are not read.
     pub fn open(journal: &Path) -> Result<Self, JournalError> {
         let told = |error| JournalError::History { path: journal.to_owned(), error };
         Ok(Self::new(History::open(journal).map_err(told)?, journal))
@@ -111,15 +110,15 @@ impl<F: Follower> Replay<F> {
     }
 }
 
-/// What takes events: the books alone, or a session, which makes sure that its policy asks for the same.
+/// Takes events: books, or a session, which checks that its policy asks for the same calls.
 pub trait EventSink {
     /// Why it refuses one.
     type Refusal;
 
-    /// Does what the event says was done.
+    /// Applies an event.
     fn apply(&mut self, event: &Event) -> Result<Settlement, Self::Refusal>;
 
-    /// The state of the work.
+    /// The books after it.
     fn books(&self) -> &Books;
 }
 
@@ -147,19 +146,19 @@ impl EventSink for Session {
     }
 }
 
-/// How a run stands after an entry of its journal.
+/// The state of a run after an entry of its journal.
 #[derive(Debug)]
 pub struct Balance<B = Books> {
     /// Its books, or the session that has them.
     pub books: B,
-    /// What is counted beside them.
+    /// Its totals.
     pub account: Account,
-    /// All answers, those that were made so far among them; `None` if nobody wants them.
+    /// All answers, including those made so far; `None` if they are not needed.
     pub subjects: Option<Subjects>,
 }
 
 impl<B: EventSink> Balance<B> {
-    /// What a journal begins with.
+    /// The state before the first entry.
     pub fn opening(books: B) -> Self {
         Self { account: Account::new(books.books()), books, subjects: None }
     }
@@ -171,7 +170,7 @@ impl<B: EventSink> Balance<B> {
         self
     }
 
-    /// Takes an entry: `event` is what the books are told of it.
+    /// Takes an entry; `event` is its event for the books.
     pub(crate) fn take(
         &mut self,
         event: &Event,

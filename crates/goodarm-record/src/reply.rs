@@ -1,29 +1,29 @@
-//! What a call brought: its verdict, its use of tokens and time, and how much of its text is kept.
+//! The reply to a call: its verdict, its use of tokens and time, and its text.
 
 use std::time::Duration;
 
 use goodarm_core::{Cost, CountedFailure, VoidFailure};
 use serde::{Deserialize, Serialize};
 
-/// What came back from a call.
+/// The reply to a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
     /// What it means.
     pub verdict: Verdict,
-    /// What it says about its cost.
+    /// Its tokens, cost and time.
     pub usage: Usage,
-    /// What was answered, for people: at most [`REPLY_BYTES_MAX`] bytes of it.
+    /// Its text, for people: at most [`REPLY_BYTES_MAX`] bytes.
     pub text: String,
 }
 
-/// What a call means for the evidence.
+/// The meaning of a reply for the evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// A score; whether its model allows it is checked later.
     Score(f64),
     /// A score for each criterion of the verifier, or why the reply lacks it; at least one is there.
     Scores(Vec<Result<f64, String>>),
-    /// A score that needed no call, and says nothing about whether the verifier works.
+    /// A score that needed no call, so it does not show that the verifier works.
     Known(f64),
     /// An answer to the question that it was asked.
     Answer(Box<AnswerReply>),
@@ -31,8 +31,8 @@ pub enum Verdict {
     Void(VoidFailure),
     /// It counts as the lowest score.
     Failed(CountedFailure, String),
-    /// There is nothing more to say about the candidate, and why: the pair takes no more calls. This
-    /// must not depend on the scores that came before.
+    /// No more outcomes for the candidate, and why: the pair takes no more calls. This must not depend on
+    /// earlier scores.
     Exhausted(String),
 }
 
@@ -52,7 +52,7 @@ pub struct AnswerReply {
     pub last: String,
 }
 
-/// What a call took, as far as the reply says.
+/// What a call used, as far as the reply has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens of the prompt.
@@ -66,7 +66,7 @@ pub struct Usage {
 }
 
 impl Reply {
-    /// A score, for a call that took nothing worth counting.
+    /// A score, for a call without cost.
     pub const fn score(score: f64) -> Self {
         Self::new(Verdict::Score(score), NOTHING)
     }
@@ -76,7 +76,7 @@ impl Reply {
         Self::new(Verdict::Failed(failure, reason.into()), Usage::default())
     }
 
-    /// A call that there is no reply for any more; it costs nothing.
+    /// No reply is left for the call; it costs nothing.
     pub fn exhausted(reason: impl Into<String>) -> Self {
         Self::new(Verdict::Exhausted(reason.into()), NOTHING)
     }
@@ -91,7 +91,7 @@ impl Reply {
     }
 }
 
-/// Something that a person should know about a verifier.
+/// A warning about a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceWarning {
     /// Whether certificates may be wrong more often than promised, because calls are not fresh.
@@ -111,7 +111,7 @@ pub enum MeanOver {
     RecordedPool,
 }
 
-/// What a call takes that never reached a verifier.
+/// The usage of a call that never reached a verifier.
 pub const NOTHING: Usage = Usage {
     input_tokens: Some(0),
     output_tokens: Some(0),
@@ -119,9 +119,9 @@ pub const NOTHING: Usage = Usage {
     worked: Duration::ZERO,
 };
 
-/// More of a reply is not kept.
+/// Longer replies are cut.
 pub const REPLY_BYTES_MAX: usize = 16 << 10;
-/// The beginning of a text, as much as is kept.
+/// Cuts a text to the length that is stored.
 pub fn shorten(mut text: String) -> String {
     if text.len() > REPLY_BYTES_MAX {
         text.truncate(text.floor_char_boundary(REPLY_BYTES_MAX));

@@ -29,7 +29,7 @@ pub enum RunError {
     /// The folder holds no run.
     #[error("{} holds no run to resume", .0.display())]
     NothingToResume(PathBuf),
-    /// Another process is at it.
+    /// Another process uses the folder.
     #[error(transparent)]
     Locked(#[from] LockError),
     /// A file or folder.
@@ -53,7 +53,7 @@ pub enum RunError {
         "the journal cannot be written ({0}), so no more calls are made; calls in flight count as lost: put that right (a full disk: make room)"
     )]
     NotDurable(io::Error),
-    /// What people have said cannot be read.
+    /// People's replies cannot be read.
     #[error(transparent)]
     Replies(#[from] SealedError),
     /// The labels of the run's answers are damaged, or some are gone.
@@ -68,7 +68,7 @@ pub enum RunError {
     /// The journal is older than what was made from it.
     #[error(transparent)]
     OlderJournal(#[from] OlderJournal),
-    /// The job is not what it was.
+    /// The job has changed.
     #[error("the job has changed since the run began (what may change: the budget, upwards; calls_max; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}", .0.join("\n"))]
     Changed(Vec<String>),
     /// The record and the session disagree.

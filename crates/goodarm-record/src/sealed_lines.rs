@@ -1,5 +1,4 @@
-//! Files of JSON lines that only grow, each with a checksum of all that came before it: what people say is
-//! kept like this. As in the journal, a **torn tail** is what a crash leaves of the last line, and is cut;
+//! Append-only files of JSON lines, each with a checksum of all lines before it, for labels and people's replies. As in the journal, a **torn tail** is what a crash leaves of the last line, and is cut;
 //! everything else that is wrong is **damage**, and is refused with its line.
 //!
 //! A line is an object whose last key is `crc`: the CRC-32 of the line up to there, begun with the
@@ -30,7 +29,7 @@ pub enum SealedError {
     /// Another process writes to it.
     #[error("{} is in use by another process", .0.display())]
     Busy(PathBuf),
-    /// A line that is not as it was written, or was not written by us.
+    /// A changed line, or one that was not written by goodarm.
     #[error("{} is damaged at line {line}: {reason}", path.display())]
     Damaged {
         /// Which file.
@@ -59,8 +58,7 @@ impl<T: DeserializeOwned> SealedReader<T> {
         Self { path: path.to_owned(), offset: 0, line: 0, crc: 0, kind: PhantomData }
     }
 
-    /// The whole lines that were not read yet. A torn tail is left alone: whoever writes it may not be
-    /// done.
+    /// Reads the complete new lines. A torn tail is left: its writer may not be finished.
     pub fn read_on(&mut self) -> Result<Vec<T>, SealedError> {
         let file = match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.offset == 0 => {
@@ -115,13 +113,13 @@ impl<T: DeserializeOwned> SealedReader<T> {
     }
 }
 
-/// Adds sealed lines. No other process can while this one is there.
+/// Appends sealed lines; other processes cannot while it is open.
 #[derive(Debug)]
 pub struct SealedWriter {
     path: PathBuf,
     storage: FileStorage,
     crc: u32,
-    /// A write has failed, so nobody knows how the file ends.
+    /// A write has failed, so the end of the file is unknown.
     is_poisoned: bool,
 }
 
@@ -136,15 +134,14 @@ impl SealedWriter {
         let mut reader = SealedReader::new(path);
         let lines = reader.read_on()?;
         storage.truncate(reader.offset).map_err(failed)?;
-        // What a killed process has left in the cache counts from now on.
+        // Lines of a killed process may still be in the cache only.
         storage.sync().map_err(failed)?;
         let path = path.to_owned();
         Ok((Self { path, storage, crc: reader.crc, is_poisoned: false }, lines))
     }
 
-    /// Adds a line, and returns when it is on the disk; what belongs together is one line, so that no crash
-    /// leaves half of it. After an error nothing is known about the end of the file, and nothing more is written:
-    /// open it again.
+    /// Appends a line, and returns when it is on the disk. What belongs together is one line, so that a crash cannot
+    /// leave half of it. After an error the end of the file is unknown, and further writes fail: open it again.
     pub fn append<T: Serialize>(&mut self, line: &T) -> Result<(), SealedError> {
         let failed = |error| SealedError::File { path: self.path.clone(), error };
         if self.is_poisoned {

@@ -1,4 +1,4 @@
-//! All answers of a run: those that it began with, and those that were made during it.
+//! The subjects of a run's calls: its questions, and its answers, including those made during the run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,20 +12,19 @@ use crate::history::SettledCall;
 use crate::questions::{FinalAnswers, RunQuestions};
 use crate::terms::RunTerms;
 
-/// The candidates of a run, and the questions that they answer. Answers that were made during the run are
-/// in its journal: a replay takes them in.
+/// The candidates of a run and their questions. Answers made during the run are in its journal: a replay adds them.
 #[derive(Debug)]
 pub struct Subjects {
     /// The answers, in the order of their numbers.
     pub candidates: Arc<Candidates>,
-    /// What they answer; `None` if each stands for itself.
+    /// Their questions; `None` if the job has none.
     pub questions: Option<Arc<RunQuestions>>,
-    /// The first call whose answer has another number in the journal than its text asks for.
+    /// The first call whose label in the journal does not fit its final answer.
     pub mislabelled: Option<Ticket>,
     finals: FinalAnswers,
-    /// Questions with candidates whose final answers are not known: nothing is mislabelled there.
+    /// Questions with candidates whose final answers are unknown: labels are not checked there.
     unknown: BTreeSet<u32>,
-    /// Whether they are the run's: another file has other answers in the places of those that were made.
+    /// Whether these are the run's own candidates: in another file, made answers have other numbers.
     is_own: bool,
 }
 
@@ -40,8 +39,8 @@ impl Subjects {
         Self { candidates, questions, mislabelled: None, finals, unknown, is_own: true }
     }
 
-    /// What a folder keeps; `kept` is the file of candidates, its own if none is named. Answers that were
-    /// made during the run are not among them yet.
+    /// Reads a folder; `kept` is the file of candidates, by default its own. Answers made during the run are not
+    /// included.
     pub fn kept(folder: &Folder, terms: &RunTerms, kept: Option<&Path>) -> Result<Self, String> {
         let own = folder.candidates();
         let path = kept.unwrap_or(&own);
@@ -60,8 +59,8 @@ impl Subjects {
         };
         let candidates = if asked.answers.is_empty() { Candidates::none(path) } else { read()? };
         let questions = RunQuestions::kept(folder, terms, asked)?;
-        // How final answers were found in candidates that were given is not in the folder: where there are
-        // any, a resumed run computes the numbers again, and not this.
+        // The folder does not have the final answers of given candidates; only a resumed run can compute their
+        // labels again.
         let unknown = asked.answers.iter().map(|(question, _)| *question).collect();
         let finals = FinalAnswers::new(asked.count);
         let is_own = candidates.len() == terms.candidate_count;
@@ -69,7 +68,7 @@ impl Subjects {
         Ok(Self { unknown, is_own, ..subjects })
     }
 
-    /// Takes in what a call has brought: the answer that was born by it, and the number of its final answer.
+    /// Adds the new answer of a call, if there is one, and checks the label of its final answer.
     pub fn take(&mut self, problem: &Problem, settled: Settlement, call: &SettledCall<'_>) {
         let Some(questions) = self.questions.as_ref().filter(|_| self.is_own) else { return };
         if let Some(born) = settled.born {
@@ -84,12 +83,12 @@ impl Subjects {
         }
     }
 
-    /// The number of a final answer to a question: a new one if it was not given before.
+    /// The label of a final answer to a question; a new one for a new answer.
     pub fn label(&mut self, question: QuestionId, answer: &str) -> Label {
         self.finals.label(question, answer)
     }
 
-    /// What a call is about: the list that has it, the answers or the questions, and its place there.
+    /// The subject of a call: the list of answers or of questions, and the place in it.
     pub fn place(&self, target: Target) -> (&Candidates, ArmId) {
         match (target, &self.questions) {
             (Target::Question(question, _), Some(questions)) => {
@@ -100,12 +99,12 @@ impl Subjects {
         }
     }
 
-    /// What a candidate is called; empty for one that is not there.
+    /// The id of a candidate; empty if there is none.
     pub fn id(&self, arm: ArmId) -> &str {
         if arm.index() < self.candidates.len() { self.candidates.id(arm) } else { "" }
     }
 
-    /// What a question is called; empty for one that is not there.
+    /// The id of a question; empty if there is none.
     pub fn question_id(&self, question: QuestionId) -> &str {
         match &self.questions {
             Some(questions) if question.index() < questions.list.len() => questions.id(question),

@@ -271,7 +271,7 @@ fn a_person_is_taken_once_about_an_answer_in_a_batch_too() {
     assert!(same.len() > 1, "several cards want different people");
     let both = same.iter().map(|place| (place.key.clone(), CardReply::Right)).collect();
     let refused = queue.submit_all("ann", both).expect_err("the second is not fresh");
-    assert!(refused.to_string().contains("has spoken about"), "{refused}");
+    assert!(refused.to_string().contains("has replied about"), "{refused}");
     queue.submit("ann", &same[0].key, CardReply::Right).expect("one is");
     queue.submit("ben", &same[1].key, CardReply::Right).expect("another person");
 }

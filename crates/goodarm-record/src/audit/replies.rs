@@ -74,7 +74,7 @@ impl ReplyAudit {
         if !people.same_person && !is_fresh_answer && self.spoken.contains(&speech) {
             let (verifier, id, by) = &speech;
             let text = format!(
-                "{}: call {number}: {by:?} has spoken about {id:?} to {verifier:?} before, and each call was to be another person's",
+                "{}: call {number}: {by:?} has replied about {id:?} to {verifier:?} before, and each call needed another person",
                 self.file
             );
             report.problem(Area::Replies, text);

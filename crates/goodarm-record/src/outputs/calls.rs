@@ -24,7 +24,7 @@ pub struct CallLine<'a> {
     /// The verifier, or the generator.
     #[serde(borrow)]
     pub verifier: Cow<'a, str>,
-    /// What it said; null if it failed, has a score for each criterion, or is an answer.
+    /// Its score; null if it failed, has a score for each criterion, or is an answer.
     pub score: Option<f64>,
     /// The final answer to the question; of a long one its hash.
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
@@ -32,7 +32,7 @@ pub struct CallLine<'a> {
     /// The number of that answer among those to the question: the same for all that are the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<u32>,
-    /// What it said of each criterion; null for one that the reply lacks.
+    /// The score of each criterion; null for one that the reply lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scores: Option<CriterionScores>,
     /// How it failed.
@@ -55,7 +55,7 @@ pub struct CallLine<'a> {
     pub asked: u64,
     /// The place of its answer.
     pub answered: u64,
-    /// What was answered.
+    /// The reply.
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
     pub reply: Cow<'a, str>,
 }
@@ -105,7 +105,7 @@ impl<'a> CallLine<'a> {
         })
     }
 
-    /// What came of the call; `None` if the line does not say just one thing.
+    /// The outcome of the call; `None` unless the line has exactly one.
     pub fn outcome(&self) -> Option<Outcome> {
         match (self.score, &self.scores, self.label, &self.failure) {
             (Some(score), None, None, None) => Some(Outcome::Score(score)),

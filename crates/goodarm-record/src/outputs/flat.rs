@@ -1,5 +1,5 @@
-//! Candidates and what is known about them as one flat table: a row for each, a column for each field,
-//! and those of goodarm behind them.
+//! Candidates and their findings as one flat table: a row for each candidate, a column for each of its fields, then
+//! the columns of goodarm.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ fn texts(rows: &[FlatRow], of: impl Fn(&FlatRow) -> String) -> TableColumn {
     TableColumn::texts(rows.iter().map(of))
 }
 
-/// The column of a field; null is nothing.
+/// The column of a field; null is an empty cell.
 fn column(values: &[Option<&Value>]) -> TableColumn {
     let values: Vec<Option<&Value>> =
         values.iter().map(|value| value.filter(|value| !value.is_null())).collect();

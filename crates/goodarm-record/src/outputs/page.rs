@@ -1,5 +1,5 @@
-//! The seal at the end of a page: of which journal it is, and that nobody has changed it since. It guards
-//! against accidents and mix-ups, as the checksums of the journal do, not against forgers.
+//! The seal at the end of a page: its journal, and a hash of the page. It guards against accidents and mix-ups, as
+//! the checksums of the journal do, not against forgers.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::journal::Mark;
 
-/// Writes a page, and takes its hash.
+/// Writes a page and computes its hash.
 pub struct Sealing<W> {
     out: W,
     hasher: blake3::Hasher,
@@ -19,7 +19,7 @@ impl<W: Write> Sealing<W> {
         Self { out, hasher: blake3::Hasher::new() }
     }
 
-    /// Ends the page, which was made from so much of a journal, and its body.
+    /// Ends the page and its body; `mark` is the part of the journal that it was made from.
     pub fn finish(mut self, Mark { bytes, blake3 }: &Mark) -> io::Result<()> {
         write!(self, "{BEGIN}{bytes} {blake3} ")?;
         write!(self.out, "{}{END}", self.hasher.finalize())
@@ -38,7 +38,7 @@ impl<W: Write> Write for Sealing<W> {
     }
 }
 
-/// How much of a journal a page was made from; none if its seal is not there or broken.
+/// The part of a journal that a page was made from; `None` without an intact seal.
 pub fn mark(path: &Path) -> io::Result<Option<Mark>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -54,7 +54,7 @@ pub fn mark(path: &Path) -> io::Result<Option<Mark>> {
     Ok((hasher.finalize().to_string() == hash).then_some(mark))
 }
 
-/// What the end of a page says.
+/// Parses the seal at the end of a page.
 fn parse(end: &str) -> Option<(Mark, &str)> {
     let (_, seal) = end.strip_suffix(END)?.rsplit_once(BEGIN)?;
     let [bytes, blake3, hash] = seal.split(' ').collect::<Vec<_>>().try_into().ok()?;

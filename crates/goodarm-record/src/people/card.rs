@@ -1,4 +1,4 @@
-//! What a person sees of a call.
+//! The card of a call to a person.
 
 use goodarm_data::candidates::text_of;
 use goodarm_data::candidates::{Candidate, fields};
@@ -13,9 +13,9 @@ use crate::terms::PeopleTerms;
 pub struct CardRenderer {
     terms: PeopleTerms,
     wanted: ReplyForm,
-    /// None if it cannot be read, which a job does not allow.
+    /// `None` for an invalid template, which a job does not allow.
     template: Option<Template>,
-    /// Cards have a place of their own for it.
+    /// Not shown among the fields: cards show the id separately.
     id_field: String,
 }
 
@@ -53,12 +53,12 @@ impl CardRenderer {
             asks: rendered.unwrap_or_else(|| self.terms.asks.clone()),
             wanted: self.wanted,
             fields,
-            // What other verifiers say would lead, and a person's word is to be their own.
+            // Results of other verifiers would bias the person.
             evidence: Vec::new(),
         }
     }
 
-    /// The same as text.
+    /// The card as text.
     pub fn text(&self, subject: &Candidate) -> String {
         let Card { asks, wanted, fields, .. } = self.card(String::new(), subject);
         let mut text = format!("asks a person: {asks}\n");

@@ -1,4 +1,4 @@
-//! The cards of a run's people, for whoever shows them: while the run goes on, or when it does not.
+//! The queue of calls that wait for people, during the run or between its processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,29 +29,29 @@ pub fn waiting(folder: &Folder) -> Result<usize, CardQueueError> {
     Ok(queue.waiting().count())
 }
 
-/// Whether calls of a run are with people: some wait, or were answered and the run has not heard it yet.
+/// Whether calls of a run are with people: without a reply, or with a reply that the run has not read yet.
 pub fn are_asked(folder: &Folder) -> Result<bool, CardQueueError> {
     let mut queue = PeopleQueue::read(folder)?;
     queue.refresh()?;
     Ok(!queue.asked.is_empty())
 }
 
-/// The calls of a run that wait for people. It changes nothing but `replies.jsonl`, so any number of these
-/// may be open at once, beside the run itself.
+/// The calls of a run that wait for people. It only writes `replies.jsonl`, so any number of queues may be open while
+/// the run is going.
 #[derive(Debug)]
 pub struct PeopleQueue {
     folder: Folder,
     terms: RunTerms,
     askers: BTreeMap<usize, CardRenderer>,
     subjects: Option<Subjects>,
-    /// How long the journal was when it was last gone through, and of when.
+    /// Length and modification time of the journal when it was last read.
     seen: Option<(u64, Option<SystemTime>)>,
-    /// Calls to people that have not come back, in the order in which they were asked.
+    /// Calls to people in flight, in the order in which they were asked.
     asked: BTreeMap<Ticket, Asked>,
-    /// All calls to people, those that have come back among them.
+    /// All calls to people, settled ones included.
     known: BTreeMap<u64, Target>,
     replies: Replies,
-    /// The card that each person sees, so that others get another one.
+    /// The card that each person sees, so that other people get another one.
     shown: BTreeMap<String, Ticket>,
 }
 
@@ -96,7 +96,7 @@ impl PeopleQueue {
         })
     }
 
-    /// Reads what the run and others have written since.
+    /// Reads what the run and other queues have written since.
     fn refresh(&mut self) -> Result<(), CardQueueError> {
         self.replies.read_on()?;
         let journal = self.folder.journal();
@@ -117,7 +117,7 @@ impl PeopleQueue {
         let in_flight = replay.history.in_flight().filter(|(_, target)| is_peoples(*target));
         let of_people: Vec<(Ticket, Target)> = in_flight.collect();
         known.extend(of_people.iter().map(|(ticket, target)| (ticket.0, *target)));
-        // Answers that were made during the run are in its journal, too.
+        // Answers made during the run are only in its journal.
         let is_unknown = |&(_, target): &(Ticket, Target)| self.subject(target).is_none();
         if of_people.iter().any(is_unknown) {
             let subjects = Subjects::read(&self.folder, &self.terms);
@@ -135,7 +135,7 @@ impl PeopleQueue {
         Ok(())
     }
 
-    /// The answer or the question that a call is about, if it is known by now.
+    /// The answer or the question of a call, if it is known yet.
     fn subject(&self, target: Target) -> Option<Candidate> {
         let subjects = self.subjects.as_ref()?;
         let (list, place) = match target {
@@ -147,7 +147,7 @@ impl PeopleQueue {
         (place.index() < list.len()).then(|| list.get(place))
     }
 
-    /// Calls that nobody has answered, the oldest first.
+    /// Calls without a reply, the oldest first.
     fn waiting(&self) -> impl Iterator<Item = (Ticket, &Asked)> {
         let is_answered = |ticket: Ticket, asked: &Asked| {
             self.replies.get(ticket, &asked.verifier, &asked.id).is_some()
@@ -156,13 +156,13 @@ impl PeopleQueue {
         all.filter(move |(ticket, asked)| !is_answered(*ticket, asked))
     }
 
-    /// Who cannot be asked: people who have spoken to the same verifier about the same answer, or given it
-    /// a vote on the same question. What they remember is no fresh call.
+    /// People who have replied to the same service about the same answer or question already. They cannot be asked
+    /// again: they remember, so that their reply is not a fresh call.
     fn spoken<'a>(&'a self, asked: &'a Asked) -> BTreeSet<&'a str> {
         if !self.wants_others(asked.target) {
             return BTreeSet::new();
         }
-        // A call that a power cut has taken out of the journal was never heard of.
+        // Ignores replies to calls that a power cut has removed from the journal.
         let is_same = |reply: &LoggedReply| {
             let is_known = self.known.get(&reply.call) == Some(&asked.target);
             is_known && reply.verifier == asked.verifier && reply.id == asked.id
@@ -170,14 +170,14 @@ impl PeopleQueue {
         self.replies.iter().filter(|(reply, _)| is_same(reply)).map(|(_, by)| by).collect()
     }
 
-    /// Whether each call is to be another person's. Whoever makes answers may make several.
+    /// Whether each call needs another person. Generators are exempt: a person may make several answers.
     fn wants_others(&self, target: Target) -> bool {
         let is_vote = !matches!(target, Target::Question(_, Source::Generator(_)));
         let people = self.terms.service(target).people;
         is_vote && people.is_some_and(|people| !people.same_person)
     }
 
-    /// Of several cards that want different people, one.
+    /// The cards for a person; of several calls that need different people, only one.
     fn cards_for(&self, labeller: &str) -> impl Iterator<Item = (Ticket, &Asked)> {
         let mut offered = BTreeSet::new();
         self.waiting().filter(move |(_, asked)| {
@@ -227,7 +227,7 @@ impl PeopleQueue {
 }
 
 impl CardQueue for PeopleQueue {
-    /// Not one that another person sees at the moment, as long as there are others.
+    /// Prefers a card that no other person sees at the moment.
     fn next(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError> {
         self.refresh()?;
         let is_others = |ticket: Ticket| {
@@ -250,7 +250,7 @@ impl CardQueue for PeopleQueue {
         Ok(cards.take(most).collect())
     }
 
-    /// What was said, and what waits, in the order of the calls.
+    /// Cards with a reply and cards that wait, in the order of the calls.
     fn statuses(&mut self, labeller: &str) -> Result<Vec<CardStatus>, CardQueueError> {
         self.refresh()?;
         let own: BTreeSet<Ticket> = self.cards_for(labeller).map(|(ticket, _)| ticket).collect();
@@ -293,7 +293,7 @@ impl CardQueue for PeopleQueue {
         if said.is_empty() {
             return Ok(());
         }
-        // Nobody else writes from here on, so what is read now is all there is.
+        // The writer holds the lock, so what is read now is complete.
         let mut writer = open_patiently(&self.folder)?;
         self.refresh()?;
         let mut replies: Vec<LoggedReply> = Vec::new();
@@ -315,7 +315,7 @@ impl CardQueue for PeopleQueue {
         Ok(())
     }
 
-    /// The run takes what was said at once.
+    /// Nothing: the run reads replies at once.
     fn undo(&mut self, _: &str) -> Result<Option<Card>, CardQueueError> {
         Ok(None)
     }
@@ -341,7 +341,7 @@ impl CardQueue for PeopleQueue {
         let outlook = match for_others {
             0 => String::new(),
             count => format!(
-                "{count} of them {} somebody else: everyone who was here has spoken about it, and each call is to be another person's",
+                "{count} of them {} somebody else: everyone who was here has replied about it, and each call needs another person",
                 if count == 1 { "wants" } else { "want" }
             ),
         };
@@ -351,11 +351,11 @@ impl CardQueue for PeopleQueue {
 
 fn not_fresh(labeller: &str, Asked { verifier, id, .. }: &Asked) -> CardQueueError {
     CardQueueError::Unfit(format!(
-        "{labeller:?} has spoken about {id:?} as {verifier:?} before, and each call is to be another person's (same_person = true in the job allows it)"
+        "{labeller:?} has replied about {id:?} as {verifier:?} before, and each call needs another person (same_person = true in the job allows it)"
     ))
 }
 
-/// Another desk writes for a moment only.
+/// Another queue holds the lock only for a moment.
 fn open_patiently(folder: &Folder) -> Result<SealedWriter, SealedError> {
     let mut tries = 0;
     loop {

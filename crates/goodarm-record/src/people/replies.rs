@@ -1,4 +1,4 @@
-//! What people have said: `replies.jsonl` in a run's folder.
+//! People's replies: `replies.jsonl` in a run's folder.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,39 +10,39 @@ use serde::{Deserialize, Serialize};
 use crate::card_queue::CardReply;
 use crate::sealed_lines::{SealedError, SealedReader};
 
-/// One line: what a person said at once.
+/// One line: the replies that a person submitted at once.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub(crate) struct ReplyLine {
-    /// Who said it.
+    /// The person.
     pub(crate) by: String,
     /// When, in milliseconds since 1970.
     pub(crate) unix_millis: u64,
     pub(crate) replies: Vec<LoggedReply>,
 }
 
-/// What was said to one call.
+/// The reply to one call.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub(crate) struct LoggedReply {
     /// The call's number.
     pub(crate) call: u64,
-    /// Who was called, and about which answer or question. A power cut may take the end of a journal, and
-    /// with it a call whose card was seen already: its number is given to another one then.
+    /// The service, and the id of the answer or question. After a power cut has removed a call from the journal, another
+    /// call may get its number: service and id tell them apart.
     pub(crate) verifier: String,
     pub(crate) id: String,
     pub(crate) said: CardReply,
 }
 
-/// What a call was answered with.
+/// A person's reply to a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HumanReply {
-    /// By whom.
+    /// The person.
     pub by: String,
     pub(crate) unix_millis: u64,
-    /// What was said.
+    /// The reply.
     pub said: CardReply,
 }
 
-/// All replies, by the calls that they belong to. Of several to one call the first counts.
+/// All replies, by their calls. Of several replies to one call, the first counts.
 #[derive(Debug)]
 pub struct Replies {
     reader: SealedReader<ReplyLine>,
@@ -50,12 +50,12 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// Those in the file at a path, which need not exist; nothing is read yet.
+    /// Replies in the file at a path, which need not exist; nothing is read yet.
     pub fn new(path: &Path) -> Self {
         Self { reader: SealedReader::new(path), heard: BTreeMap::new() }
     }
 
-    /// Reads what is new; says whether anything is.
+    /// Reads new lines; returns whether there were any.
     pub fn read_on(&mut self) -> Result<bool, SealedError> {
         let lines = self.reader.read_on()?;
         let is_any = !lines.is_empty();
@@ -87,8 +87,8 @@ impl Replies {
     }
 }
 
-/// Makes sure that what was read at a path is on the disk: whoever wrote it may not have got there, and what
-/// follows from it must not outlive it.
+/// Syncs the file at a path that was just read: its writer may not have synced it yet, and the journal's records of
+/// these replies must not outlive them.
 #[cfg(unix)]
 pub fn make_durable(path: &Path) -> std::io::Result<()> {
     File::open(path)?.sync_data()

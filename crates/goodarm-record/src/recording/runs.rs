@@ -25,10 +25,10 @@ fn of_replay(error: JournalError) -> String {
     }
 }
 
-/// Calls that came back, in the order in which they were asked for.
+/// Settled calls, in dispatch order.
 type Calls<K, V> = BTreeMap<K, BTreeMap<Ticket, V>>;
 
-/// A run that is read again.
+/// A run's folder, opened as a recording.
 struct Kept {
     replay: Replay<()>,
     subjects: Subjects,
@@ -50,13 +50,13 @@ impl Kept {
     }
 }
 
-/// The names of all that a run's answers are scored by.
+/// The names of a run's verifiers.
 pub(super) fn verifiers(path: &Path) -> Result<Vec<String>, String> {
     let Kept { replay, .. } = Kept::open(path)?;
     Ok(replay.history.terms.verifiers.into_iter().map(|it| it.name).collect())
 }
 
-/// What one verifier said, or of one with criteria what it said about one of them.
+/// The outcomes of one verifier, or of one criterion.
 pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, String> {
     let Kept { replay, subjects, file } = Kept::open(path)?;
     let terms = &replay.history.terms;
@@ -107,7 +107,7 @@ pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, String>
     Ok(Recording { unit: replay.history.terms.unit.name().to_owned(), file, by_candidate })
 }
 
-/// What one generator or solver answered.
+/// The answers of one generator or solver.
 pub(super) fn answers(path: &Path, of: &str) -> Result<RecordedAnswers, String> {
     let Kept { mut replay, subjects, file } = Kept::open(path)?;
     let terms = &replay.history.terms;
@@ -127,7 +127,7 @@ pub(super) fn answers(path: &Path, of: &str) -> Result<RecordedAnswers, String> 
             && source == *wanted
         {
             let text = label(&call).map(|_| match source {
-                // A solver's reply may be kept in part, and its final answer is what counts.
+                // A solver's reply may be stored in part; its final answer is what counts.
                 Source::Votes(_) => call.note.answer.to_string(),
                 Source::Generator(_) => call.note.reply.to_string(),
             });
@@ -144,8 +144,8 @@ pub(super) fn answers(path: &Path, of: &str) -> Result<RecordedAnswers, String> 
     Ok(RecordedAnswers { file, by_question: by_question.collect() })
 }
 
-/// Whether a call has brought something, a failure that counts included: what is void was made again, and the
-/// end of another recording is not an outcome.
+/// Whether a call has an outcome, including failures that count: void calls were made again, and the end of another
+/// recording is not an outcome.
 fn counts(call: &SettledCall<'_>) -> bool {
     !matches!(
         call.failure(),
