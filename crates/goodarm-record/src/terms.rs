@@ -1,5 +1,5 @@
-//! What a run was promised to be: written into its journal first, never changed after, but for a
-//! budget that is raised. Everything that a certificate depends on is in it.
+//! The terms of a run: the first record of its journal. Only the budget can change later, upwards. They have
+//! everything that a certificate depends on.
 
 use std::collections::BTreeMap;
 
@@ -26,9 +26,9 @@ pub struct RunTerms {
     pub delta: f64,
     /// What it bounds.
     pub guarantee: GuaranteeName,
-    /// Who chooses the calls.
+    /// The policy that chooses the calls.
     pub policy: String,
-    /// How many calls are made of each kind, where that is fixed.
+    /// The number of calls of each pair, with the policy `fixed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls_per_pair: Option<u64>,
     /// Stop when there is no realistic chance left.
@@ -37,7 +37,7 @@ pub struct RunTerms {
     pub candidate_count: usize,
     /// The verifiers, in order.
     pub verifiers: Vec<VerifierTerms>,
-    /// The text that identifies the job: its file, or what stands for one.
+    /// The text of the job file, or one that replaces it.
     pub job: String,
     /// The field that names a candidate.
     #[serde(default = "job_file::id_field")]
@@ -48,7 +48,7 @@ pub struct RunTerms {
     /// The folder that their paths start from, as seen from the run's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// If candidates are answers to questions, of which one each is certified.
+    /// Set if candidates are answers to questions: at most one answer to each is certified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<QuestionTerms>,
 }
@@ -66,7 +66,7 @@ pub struct QuestionTerms {
     pub answer_field: String,
     /// Of each candidate that the run began with: its question, and the number of its final answer.
     pub answers: Vec<(u32, u32)>,
-    /// Who makes fresh answers.
+    /// The generators.
     pub generators: Vec<GeneratorTerms>,
     /// How many fresh answers may be made for a question.
     pub candidates_max: usize,
@@ -105,16 +105,16 @@ pub struct VerifierTerms {
     pub ceiling: Cost,
     /// Whether calls may cost less.
     pub metered: bool,
-    /// What its mean score is the mean of.
+    /// The distribution behind its mean score.
     #[serde(default)]
     pub mean_over: MeanOver,
-    /// Which of the scores in a verifier's reply it is; none where a reply is one score.
+    /// Its criterion, if a reply has several scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criterion: Option<CriterionTerms>,
-    /// If its threshold follows from what is claimed of majorities: what that is.
+    /// Set if its threshold follows from a claim about majorities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub votes: Option<VoteTerms>,
-    /// If it is asked the question, and its reply scores every answer by whether it is the same.
+    /// Set for a solver: it is asked the question, and its reply scores every answer by equality.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub solves: Option<SolverTerms>,
     /// How people are asked, if its calls go to them.
@@ -127,13 +127,13 @@ pub struct VerifierTerms {
 pub struct PeopleTerms {
     /// What they are asked: a template.
     pub asks: String,
-    /// The fields that they see, in order; all if none are named.
+    /// The fields that they see, in order; by default all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub show: Option<Vec<String>>,
     /// Fields that they do not see.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hide: Vec<String>,
-    /// How many cards may wait at once: what a session asks for depends on it.
+    /// How many cards may wait at once; the calls of a session depend on it.
     pub cards_max: u32,
     /// Whether one person may be asked about the same answer several times.
     #[serde(default)]
@@ -143,24 +143,24 @@ pub struct PeopleTerms {
     pub answer_bytes_max: Option<usize>,
 }
 
-/// How a verifier that is asked the question takes part.
+/// The terms of a solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct SolverTerms {
-    /// Whether a reply that no answer agrees with becomes an answer.
+    /// Whether a reply that differs from all answers becomes an answer.
     pub proposes: bool,
 }
 
-/// What is claimed of majorities of draws, which single draws imply.
+/// A claim about majorities of draws, which follows from single draws.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct VoteTerms {
-    /// How many draws each majority is of; 1 is a single one.
+    /// The sizes of the majorities; 1 is a single draw.
     pub sizes: Vec<u32>,
     /// The least probability with which each agrees.
     pub threshold: f64,
 }
 
 impl VoteTerms {
-    /// What a certificate says, a sentence for each size.
+    /// The claims of a certificate, a sentence for each size.
     pub fn claims(&self) -> Vec<String> {
         let claim = |size: &u32| match size {
             1 => format!("one draw agrees with probability at least {}", self.threshold),
@@ -173,14 +173,14 @@ impl VoteTerms {
     }
 }
 
-/// One of the scores in a reply. Each has terms of its own among those of the verifiers.
+/// One of several scores in a reply. Each has its own entry among the terms of the verifiers.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct CriterionTerms {
     /// The verifier that gives the reply.
     pub verifier: String,
     /// What the verifier calls the criterion.
     pub name: String,
-    /// The place of the verifier's first criterion among all terms: calls are counted and paid there.
+    /// The index of the verifier's first criterion among all terms: calls are counted and paid there.
     pub first: usize,
 }
 
@@ -228,12 +228,12 @@ impl RunTerms {
         serde_json::to_string(self).expect("the terms are plain data with text keys")
     }
 
-    /// What decides all that is left to chance.
+    /// The seed of all random draws.
     pub fn seed(&self) -> u64 {
         toml_text::parse::<JobKeys>(&self.job).unwrap_or_default().seed
     }
 
-    /// What the job says that the file of its candidates is.
+    /// The format of the file of candidates, if the job has one.
     pub fn format(&self) -> Option<Format> {
         toml_text::parse::<JobKeys>(&self.job).unwrap_or_default().format
     }
@@ -260,12 +260,12 @@ impl RunTerms {
         Ok(Problem::designed(spec, Design { scored_by, questions })?)
     }
 
-    /// Whether the so-many-th verifier is asked the question, and not about one of its answers.
+    /// Whether this verifier is a solver: it is asked the question, not about an answer.
     pub fn are_votes(&self, place: usize) -> bool {
         self.verifiers.get(place).is_some_and(|terms| terms.solves.is_some())
     }
 
-    /// The terms of the service that such calls are made to.
+    /// The terms of the service of such calls.
     pub fn service(&self, target: Target) -> ServiceTerms<'_> {
         self.rows().nth(self.row(target)).expect("the terms have all services")
     }
@@ -275,7 +275,7 @@ impl RunTerms {
         row_of(target, self.verifiers.len())
     }
 
-    /// Everything that is asked, in the order of the services of the problem.
+    /// All services, in the order of the problem.
     pub fn services(&self) -> impl Iterator<Item = (ServiceId, ServiceTerms<'_>)> {
         let verifier_count = self.verifiers.len();
         let is_service = move |row: usize| row >= verifier_count || self.is_called(row);
@@ -283,12 +283,12 @@ impl RunTerms {
         rows.enumerate().map(|(place, (_, terms))| (ServiceId::at(place), terms))
     }
 
-    /// Who makes fresh answers.
+    /// The generators.
     pub fn generators(&self) -> &[GeneratorTerms] {
         self.questions.as_ref().map_or(&[], |questions| &questions.generators)
     }
 
-    /// All terms as reports have them in rows: each criterion of each verifier, then the generators.
+    /// All terms in the order of report rows: each criterion of each verifier, then the generators.
     pub fn rows(&self) -> impl Iterator<Item = ServiceTerms<'_>> {
         let verifiers = self.verifiers.iter().map(|terms| ServiceTerms {
             name: &terms.name,
@@ -318,7 +318,7 @@ impl RunTerms {
         self.rows().nth(row).map_or("", |terms| terms.name)
     }
 
-    /// The name of the service that such calls are made to.
+    /// The name of the service of such calls.
     pub fn service_name(&self, target: Target) -> &str {
         let row = self.row(target);
         let Some(terms) = self.verifiers.get(row) else {
@@ -327,19 +327,19 @@ impl RunTerms {
         terms.criterion.as_ref().map_or(&terms.name, |criterion| &criterion.verifier)
     }
 
-    /// The criteria that such calls have scores for, by their names; empty where a reply is one score.
+    /// The names of the criteria that such calls score; empty if a reply is one score.
     pub fn criteria(&self, target: Target) -> Vec<&str> {
         let row = self.row(target);
         let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
         criteria.filter(|it| it.first == row).map(|it| it.name.as_str()).collect()
     }
 
-    /// What certificates say of majorities, for the i-th verifier's terms; empty where they say nothing of any.
+    /// What certificates claim about majorities, for the i-th verifier's terms; empty without `votes`.
     pub fn claims(&self, place: usize) -> Vec<String> {
         self.verifiers[place].votes.as_ref().map_or_else(Vec::new, VoteTerms::claims)
     }
 
-    /// How many criteria calls of the i-th verifier's terms have scores for; 0 where a reply is one score.
+    /// The number of criteria that calls of the i-th verifier's terms score; 0 if a reply is one score.
     pub fn criteria_count(&self, place: usize) -> usize {
         let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
         criteria.filter(|it| it.first == place).count()

@@ -1,5 +1,4 @@
-//! A run as it stands, in numbers: what the summary, the report, the live page, texts and JSON say.
-//! All of them are made from this one view.
+//! A run in numbers. The summary, the report, the live page, texts and JSON are all made from this one view.
 
 mod answer;
 pub(crate) mod claim;
@@ -42,15 +41,15 @@ pub struct Overview {
     pub folder: String,
     /// How the run ended; `None` while it runs, or if it was stopped without saving.
     pub ending: Option<EndingView>,
-    /// How much of the journal this was made from; none while the run goes on.
+    /// The part of the journal that this was made from; `None` during the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<Mark>,
-    /// What people's labels prove about the certified answers; none if nobody has begun to label.
+    /// What people's labels prove about the certified answers, if there are labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimView>,
-    /// What delta covers, and what it does not.
+    /// The sentence about what delta covers, and what it does not.
     pub promise: String,
-    /// Why the promise may not hold, if something speaks against it.
+    /// Why the promise may not hold, if there is a reason.
     pub doubt: Option<String>,
     /// What a certified mean score is the mean over.
     pub mean_over: String,
@@ -60,7 +59,7 @@ pub struct Overview {
     pub guarantee: GuaranteeName,
     /// What chose the calls.
     pub policy: String,
-    /// What became of the questions, if candidates are answers to some.
+    /// The questions, if candidates are answers to questions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub questions: Option<QuestionsView>,
     /// How many candidates there are.
@@ -69,7 +68,7 @@ pub struct Overview {
     pub added: usize,
     /// How many are certified.
     pub certified: usize,
-    /// How many the evidence speaks against.
+    /// How many are rejected.
     pub rejected: usize,
     /// How many are neither.
     pub undecided: usize,
@@ -78,38 +77,38 @@ pub struct Overview {
     /// Calls that are in flight, or were when the process died.
     #[serde(rename = "out")]
     pub in_flight: usize,
-    /// Those of them that wait for a person.
+    /// How many of them wait for a person.
     #[serde(skip_serializing_if = "is_none_of_them")]
     pub for_people: usize,
     /// Milliseconds since 1970 of the first and the last event.
     pub span_millis: [u64; 2],
     /// Seconds between them.
     pub seconds: f64,
-    /// On average; while a run goes on, lately.
+    /// On average; during the run, recently.
     pub calls_per_second: Option<f64>,
     /// How many calls were in flight.
     pub pace: Pace,
     /// Where the money is.
     pub money: MoneyView,
-    /// Where δ is; none unless shares of it are lent.
+    /// The shares of δ, if they are lent.
     pub shares: Option<Shares>,
     /// What checking every answer alike would have cost: an estimate.
     pub uniform: Option<UniformCost>,
-    /// What the undecided answers that look good would still take: a guess.
+    /// The expected cost of the undecided answers that look good: a guess.
     pub remaining: Option<Remaining>,
-    /// A dear verifier that another one has implied so far; known to reports only.
+    /// An expensive verifier whose results another one has implied so far; only in reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implied: Option<ImpliedView>,
-    /// How many answers were certified at which spend, one entry a certificate; for pictures only.
+    /// The number of certified answers by spend, one entry a certificate; for plots only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Vec<CoverageStep>>,
     /// Verifier by verifier.
     pub verifiers: Vec<VerifierView>,
-    /// What a reader should know about this.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// Where the money is: exact decimals.
+/// The money of a run: exact decimals.
 #[derive(Clone, Debug, Serialize)]
 pub struct MoneyView {
     /// What it counts.
@@ -120,13 +119,13 @@ pub struct MoneyView {
     /// Paid.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
-    /// Set aside for calls in flight.
+    /// Reserved for calls in flight.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub reserved: Cost,
-    /// Neither.
+    /// Neither spent nor reserved.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub left: Cost,
-    /// Paid for calls that brought no score.
+    /// Paid for calls without a score.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent_on_failures: Cost,
     /// The part of it that was paid at the ceiling because the bill is not known.
@@ -142,7 +141,7 @@ pub struct MoneyView {
     pub budgets: Vec<Cost>,
 }
 
-/// Where δ is, while shares of it are lent.
+/// The shares of δ, if they are lent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Shares {
     /// Answers that have a share, and are neither certified nor exactly bad.
@@ -154,7 +153,7 @@ pub struct Shares {
 /// The undecided answers that look good, and what certifying them would still take.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Remaining {
-    /// How many look good: more likely to pass every verifier than not, as their scores are so far.
+    /// How many look good: by their scores so far, more likely than not to pass every verifier.
     pub answers: usize,
     /// What they would still cost together, in the run's unit.
     pub cost: f64,
@@ -168,7 +167,7 @@ impl Remaining {
     }
 }
 
-/// One certificate: so many answers were certified when so much was spent.
+/// One certificate: the spend and the number of certified answers at that time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CoverageStep {
     /// In the run's unit.
@@ -190,14 +189,14 @@ pub struct VerifierView {
     pub paid_with: Option<String>,
     /// What it is.
     pub kind: String,
-    /// It always says the same, so one call tells all.
+    /// Its score never changes, so one call is enough.
     pub exact: bool,
     /// Its calls are about questions: each is a vote for one of the answers, or for none of them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub votes: bool,
     /// The mean score that is asked for.
     pub threshold: f64,
-    /// What a certificate says of majorities that single calls imply.
+    /// Claims of a certificate about majorities, which follow from single calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<String>,
     /// The most that a call may cost.
@@ -205,7 +204,7 @@ pub struct VerifierView {
     pub ceiling: Cost,
     /// Calls that came back.
     pub calls: u64,
-    /// What its mean scores are the means of.
+    /// The distribution behind its mean scores.
     pub mean_over: MeanOver,
     /// Failures by name.
     pub failures: BTreeMap<&'static str, u64>,
@@ -217,14 +216,14 @@ pub struct VerifierView {
     /// Paid for certified, undecided and rejected answers.
     #[serde(serialize_with = "exact_list")]
     pub spent_by_status: [Cost; 3],
-    /// Paid for questions that are answered, and for open ones; known to reports only.
+    /// Paid for answered questions, and for open ones; only in reports.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact_pair")]
     pub spent_by_question: Option<[Cost; 2]>,
-    /// Paid for calls that brought no score.
+    /// Paid for calls without a score.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent_on_failures: Cost,
-    /// The mean of all scores, failed calls among them as the lowest; none before the first score, and
-    /// once a score was below that.
+    /// The mean of all scores, with failed calls as the lowest; `None` before the first score, and after a score below
+    /// the declared lowest.
     pub mean_score: Option<f64>,
     /// What a call cost on average.
     pub mean_price: Option<f64>,
@@ -234,13 +233,13 @@ pub struct VerifierView {
     pub latency_median: Option<f64>,
     /// Seconds that 95 of a hundred calls stayed below.
     pub latency_p95: Option<f64>,
-    /// How often it contradicts itself; known to reports only.
+    /// How often it contradicts itself; only in reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
 }
 
 impl Overview {
-    /// What is cheap to know while a run goes on.
+    /// The part that is cheap to compute during a run.
     pub fn new(terms: &RunTerms, books: &Books, account: &Account) -> Self {
         let candidates = books.problem().arm_count();
         let certified = books.certified().len();
@@ -290,7 +289,7 @@ impl Overview {
         }
     }
 
-    /// With what takes a look at every answer, for a run that has ended or stands still.
+    /// With the parts that go through every answer, for a run that has ended.
     pub fn in_full(terms: &RunTerms, books: &Books, account: &Account) -> Self {
         let mut overview = Self::new(terms, books, account);
         for (view, attribute) in overview.verifiers.iter_mut().zip(books.problem().attributes()) {
@@ -389,7 +388,7 @@ fn verifier(
     }
 }
 
-/// What a certified mean score is the mean over. An exact verifier has but one score.
+/// The distribution of a certified mean score, in words. An exact verifier has only one score.
 fn mean_over(terms: &RunTerms) -> &'static str {
     let noisy = terms.verifiers.iter().filter(|verifier| verifier.scores != Scores::Exact);
     let is_pool: BTreeSet<bool> =
@@ -403,7 +402,7 @@ fn mean_over(terms: &RunTerms) -> &'static str {
     }
 }
 
-/// The terms of a run in words: what δ covers, and what it does not.
+/// The promise of a run in words: what δ covers, and what it does not.
 pub fn promise(terms: &RunTerms) -> String {
     let delta = terms.delta;
     if terms.guarantee == GuaranteeName::None {
@@ -428,7 +427,7 @@ pub fn promise(terms: &RunTerms) -> String {
     )
 }
 
-/// What the promise says of majorities that single calls imply.
+/// The promise about majorities, which follows from single calls.
 fn majorities(terms: &RunTerms) -> String {
     let all = terms.verifiers.iter().filter_map(|it| Some((it, it.votes.as_ref()?)));
     let said = all.map(|(verifier, votes)| {
@@ -438,12 +437,12 @@ fn majorities(terms: &RunTerms) -> String {
     said.collect()
 }
 
-/// What speaks against the promise, to stand beside it.
+/// Why the promise may not hold, to be shown beside it.
 fn doubt(terms: &RunTerms, warnings: &[Warning]) -> Option<String> {
     let doubted = warnings.iter().filter(|warning| warning.kind.weakens_promise());
     let names: BTreeSet<&str> = doubted.map(|warning| terms.row_name(warning.verifier)).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(" and ");
-    (!names.is_empty()).then(|| format!("This may not hold here: see what is said about {names}."))
+    (!names.is_empty()).then(|| format!("This may not hold here: see the warnings about {names}."))
 }
 
 /// Two amounts, if they are known.

@@ -244,7 +244,7 @@ fn what_looks_cached_is_in_the_journal_and_beside_the_promise() {
     let (_, overview) = judge.place.run();
     assert_noted(&overview, "is there a cache in between?");
     assert_eq!(judge.place.audit().doubt, overview.doubt);
-    let doubt = "This may not hold here: see what is said about judge.";
+    let doubt = "This may not hold here: see the warnings about judge.";
     assert_eq!(overview.doubt.as_deref(), Some(doubt));
     // The audit makes the summary again from the journal alone.
     judge.place.assert_clean();

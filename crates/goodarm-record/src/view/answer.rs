@@ -93,29 +93,29 @@ struct PairFinding<'a> {
     pair: &'a PairView,
 }
 
-/// What one verifier has said about one answer.
+/// The evidence of one verifier about one answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PairView {
-    /// Scores that came back, failed calls that count among them.
+    /// The number of scores, including failed calls that count.
     pub calls: u64,
-    /// Their mean; none if the verifier has never given a score to anyone.
+    /// Their mean; `None` before the verifier's first score.
     pub mean: Option<f64>,
-    /// The evidence that the mean is above the threshold: ln E; none if an exact verifier has spoken.
+    /// The evidence that the mean is above the threshold: ln E; `None` after the call of an exact verifier.
     pub evidence: Option<f64>,
-    /// What it must reach; none for an exact verifier, and while the answer has no share of δ.
+    /// The level that it must reach; `None` for an exact verifier, or without a share of δ.
     pub needed: Option<f64>,
-    /// Whether it has.
+    /// Whether it has reached it.
     pub met: bool,
-    /// Whether a call that is not among `calls` has ended what the verifier can say.
+    /// Whether a blocking failure, which `calls` does not count, has ended the pair.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub blocked: bool,
-    /// What that cost.
+    /// Their cost.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
 }
 
 impl PairView {
-    /// What a verifier has said about an answer.
+    /// The evidence of a verifier about an answer.
     pub fn new(books: &Books, account: &Account, arm: ArmId, attribute: AttributeId) -> Self {
         let has_scored = account.attribute(attribute).score_count() > 0;
         let tally = books.tally(arm, attribute);
@@ -133,20 +133,20 @@ impl PairView {
     }
 }
 
-/// How an answer stands with δ, where shares of it are lent. Only scores of noisy verifiers are
-/// counted here: what an exact one says always counts.
+/// An answer's share of δ, if shares are lent. Only scores of noisy verifiers are counted here: those of exact ones
+/// always count.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LoanView {
-    /// The part of δ that it was lent; none as long as it has no share.
+    /// The part of δ that it was lent, if it has a share.
     pub share: Option<f64>,
-    /// Scores of calls from before, which prove nothing.
+    /// Scores from before the loan, which prove nothing.
     pub looks: u64,
-    /// Scores of calls since, which may.
+    /// Scores since the loan, which count.
     pub counted: u64,
 }
 
 impl LoanView {
-    /// How an answer stands; none where δ is not lent.
+    /// The share of an answer; `None` unless the guarantee lends shares.
     pub fn new(books: &Books, arm: ArmId) -> Option<Self> {
         books.pool()?;
         let problem = books.problem();

@@ -1,4 +1,4 @@
-//! What people's labels prove about the certified answers, for the summary, the report and whoever labels.
+//! What people's labels prove about the certified answers, for the summary, the report and the label page.
 
 use goodarm_core::Claim;
 use goodarm_files::words::{confidence, counted, number, were};
@@ -8,7 +8,7 @@ use crate::card_queue::CardReply;
 use crate::claims::Consensus;
 use crate::claims::labelled::{Claims, LabelledClaim};
 
-/// At least so many of the answers that were certified when the labels began are right.
+/// A lower bound on the number of right answers, of those that were certified when the labels began.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimView {
     /// Its number, counted from 1. A run can have several, each about the answers certified by then.
@@ -17,12 +17,11 @@ pub struct ClaimView {
     pub statement: String,
     /// How many answers it is about.
     pub answers: usize,
-    /// How many of them are right, at least.
+    /// The lower bound.
     pub at_least: usize,
     /// The same as a share of all, rounded down to four digits.
     pub share: f64,
-    /// The probability with which the claim is ever false, at most: the run's own δ is about what the
-    /// verifiers say.
+    /// The largest probability that the claim is ever false. The run's own δ is about the verifiers.
     pub delta: f64,
     /// 1 − δ, for people.
     pub confidence: String,
@@ -30,44 +29,44 @@ pub struct ClaimView {
     pub rule: Consensus,
     /// How many people label each answer.
     pub labels_per_card: usize,
-    /// Answers that have all their labels, and before which no answer lacks one: those that count.
+    /// Answers that count: they have all their labels, and so have all answers before them.
     pub labels: usize,
     /// How many of these are right.
     pub right: usize,
-    /// How many are not, and somebody says so.
+    /// How many are not right, with at least one label wrong.
     pub wrong: usize,
-    /// How many are not right because nobody could tell.
+    /// How many are not right because the labellers could not tell.
     pub skipped: usize,
-    /// Labels that do not count yet, because an answer before theirs lacks one.
+    /// Labels that do not count yet, because an earlier answer lacks one.
     pub behind_gap: usize,
-    /// Answers among those that count whose labels do not all say the same.
+    /// Counting answers with different labels.
     pub disagreements: usize,
-    /// Labels that were taken back after they were given.
+    /// Labels that were undone.
     pub changed: usize,
     /// Who has labelled, and how often.
     pub labellers: Vec<LabellerView>,
     /// Answers that were certified since, which it is not about.
     pub grown_by: usize,
-    /// So many lines of `labels.jsonl` this was made from.
+    /// The number of lines of `labels.jsonl` that this was made from.
     pub lines: usize,
-    /// What the claim rests on, and what a reader should know about it.
+    /// The assumptions of the claim, and notes for the reader.
     pub rests_on: Vec<String>,
     /// The claims before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Self>,
 }
 
-/// Somebody who has labelled.
+/// A labeller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LabellerView {
-    /// What they call themselves: untrusted.
+    /// Their name: untrusted.
     pub name: String,
-    /// How many of their labels stand.
+    /// How many of their labels are valid.
     pub labels: usize,
 }
 
 impl ClaimView {
-    /// The last claim of a run that has certified so many answers by now; none if none has begun.
+    /// The last claim of a run with `certified` certified answers; `None` without a claim.
     pub(crate) fn new(labels: &Claims, certified: usize) -> Option<Self> {
         let (last, earlier) = labels.claims.split_last()?;
         let view = |labelled: &LabelledClaim| Self::of(labelled, certified, labels.line_count);
@@ -160,11 +159,11 @@ impl ClaimView {
         };
         let mut texts = vec![
             format!("Labels by {}; an answer is right if {rule}.", self.who()),
-            "The order of the answers was drawn at random before the first label, so that nobody could choose; a run's delta is about what its verifiers say, and this confidence about the labels.".to_owned(),
+            "The order of the answers was drawn at random before the first label, so that people could not choose; a run's delta is about what its verifiers say, and this confidence about the labels.".to_owned(),
         ];
         if self.skipped > 0 {
             texts.push(format!(
-                "{} skipped, which counts as wrong: whoever cannot tell does not speak for an answer.",
+                "{} skipped, which counts as wrong: a skipped answer is not known to be right.",
                 were(self.skipped, "answer")
             ));
         }
@@ -183,20 +182,20 @@ impl ClaimView {
         }
         if self.changed > 0 {
             texts.push(format!(
-                "{} taken back after what the verifiers say was shown, which may have led whoever labels.",
+                "{} undone after the verifiers' results were shown, which may have biased the labeller.",
                 were(self.changed, "label")
             ));
         }
         if self.grown_by > 0 {
             texts.push(format!(
-                "{} certified since, which this says nothing about.",
+                "{} certified since, which this claim is not about.",
                 were(self.grown_by, "answer")
             ));
         }
         texts
     }
 
-    /// Those who have labelled most, by name.
+    /// The most active labellers, by name.
     fn who(&self) -> String {
         let mut labellers: Vec<&LabellerView> = self.labellers.iter().collect();
         labellers.sort_by_key(|labeller| std::cmp::Reverse(labeller.labels));
@@ -209,14 +208,14 @@ impl ClaimView {
             names.push(counted(others.len(), "other"));
         }
         match names.split_last() {
-            None => "nobody yet".to_owned(),
+            None => "no one yet".to_owned(),
             Some((last, [])) => last.clone(),
             Some((last, others)) => format!("{} and {last}", others.join(", ")),
         }
     }
 }
 
-/// What is still to come until a share is claimed; empty if nothing is.
+/// How many labels are needed until a share is claimed; empty at the end.
 pub(crate) fn outlook(claim: &Claim, wanted: f64, labels_per_card: usize) -> String {
     let (size, labelled) = (claim.size(), claim.label_count());
     if labelled == size {

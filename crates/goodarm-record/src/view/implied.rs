@@ -1,5 +1,5 @@
-//! A verifier that took much of the money and was implied by another one: what it took, and an estimate
-//! of what leaving it out would have saved.
+//! A verifier that took much of the money and was implied by another one: its cost, and an estimate of the savings
+//! without it.
 
 use goodarm_core::implied::{Implication, PairVerdict, implied};
 use goodarm_core::{ArmId, AttributeId, Books, Cost};
@@ -8,21 +8,21 @@ use serde::Serialize;
 
 use super::VerifierView;
 
-/// A verifier that has said nothing new so far.
+/// A verifier that has added nothing so far.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ImpliedView {
     /// Which.
     pub verifier: String,
     /// The other one.
     pub by: String,
-    /// Answers that passed both; none passed the other one and failed this one.
+    /// Answers that passed both; no answer passed the other one and failed this one.
     pub answers: usize,
-    /// What it took.
+    /// Its cost.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
     /// The same as a share of the spend.
     pub share: f64,
-    /// What the same certificates might have cost without it: an estimate.
+    /// The estimated cost of the same certificates without it.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub cost_without: Cost,
     /// How the estimate is made.

@@ -1,6 +1,6 @@
-//! How often a verifier contradicts itself: asked twice about the same answer, does it say the same?
+//! How often a verifier contradicts itself: how two calls on the same answer differ.
 //!
-//! Only scores that were really given count here. A call's verdict is whether its score reaches the
+//! Failed calls do not count here. A call's verdict is whether its score reaches the
 //! verifier's threshold. All figures describe the calls that were made, which were not chosen at
 //! random; none of them enters a certificate.
 
@@ -42,7 +42,7 @@ impl ScoreSpread {
     }
 }
 
-/// The noise in these scores; none if no answer has two.
+/// The noise in these scores; `None` unless an answer has two.
 pub fn noise<'a>(all: impl Iterator<Item = &'a ScoreSpread>) -> Option<Noise> {
     let mut noise = Noise { answers: 0, mixed: 0, disagreement: 0.0, variance: 0.0 };
     for scores in all.filter(|scores| scores.count >= 2) {
@@ -50,7 +50,7 @@ pub fn noise<'a>(all: impl Iterator<Item = &'a ScoreSpread>) -> Option<Noise> {
         let failed = count - passed;
         noise.answers += 1;
         noise.mixed += u64::from(scores.passed > 0 && scores.passed < scores.count);
-        // Of all ordered pairs of different calls, those whose verdicts differ.
+        // The share of ordered pairs of different calls with different verdicts.
         noise.disagreement += 2.0 * passed * failed / (count * (count - 1.0));
         noise.variance += scores.squares / (count - 1.0);
     }

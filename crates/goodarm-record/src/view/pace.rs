@@ -1,4 +1,4 @@
-//! How many calls were in flight, and what kept it from being more.
+//! How many calls were in flight, and what limited them.
 
 use goodarm_core::{Cost, Options};
 use goodarm_files::toml_text;
@@ -12,12 +12,12 @@ use crate::terms::RunTerms;
 /// How many calls were in flight, and how many might have been.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pace {
-    /// On average; none as long as no time has passed.
+    /// On average; `None` before any time has passed.
     pub in_flight_mean: Option<f64>,
-    /// As many as the job allows, when the run began.
+    /// The job's limit when the run began.
     pub concurrency: usize,
-    /// As many as the money allowed at first, at what calls have cost since: what those in flight are
-    /// expected to cost may be 2 % of what is not spent.
+    /// The limit by money at the start, at the mean price since: the expected cost of calls in flight may be 2 % of
+    /// the money that is not spent.
     pub money_allows: Option<f64>,
 }
 
@@ -41,8 +41,7 @@ impl Pace {
         self.in_flight_mean = (seconds > 0.0).then(|| latency_sum / seconds);
     }
 
-    /// Why there were fewer calls in flight than the job allows, if money was the reason and someone had
-    /// to wait for it.
+    /// Why there were fewer calls in flight than the job allows, if money was the reason.
     pub(super) fn note(&self, seconds: f64) -> Option<String> {
         #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
         let concurrency = self.concurrency as f64;
@@ -62,7 +61,7 @@ fn concurrency(job: &str) -> usize {
     number.and_then(|number| usize::try_from(number).ok()).unwrap_or_else(job_file::concurrency)
 }
 
-/// Shorter runs keep no one waiting.
+/// Shorter runs need no note.
 const SECONDS_MIN: f64 = 3.0;
 
 #[cfg(test)]
@@ -78,7 +77,7 @@ mod tests {
         };
         let text = note(0.9, 1.93, 4.1).expect("it took seconds");
         assert!(text.contains("concurrency = 8") && text.contains("2 % of the money"), "{text}");
-        // A run that was resumed has pauses, too, so that a low mean alone says nothing.
+        // A resumed run has pauses, so a low mean alone is not a sign of the limit.
         for (mean, allowed, seconds) in [(7.5, 1.93, 4.1), (0.9, 12.0, 4.1), (0.9, 1.93, 2.0)] {
             assert_eq!(note(mean, allowed, seconds), None);
         }

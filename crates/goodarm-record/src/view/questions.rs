@@ -1,4 +1,4 @@
-//! What became of questions.
+//! Questions and their outcomes.
 
 use std::collections::BTreeMap;
 
@@ -26,11 +26,11 @@ pub struct QuestionsView {
     /// Paid for making answers.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent_on_answers: Cost,
-    /// Who makes them.
+    /// The generators.
     pub generators: Vec<GeneratorView>,
 }
 
-/// Whoever makes answers.
+/// A generator.
 #[derive(Clone, Debug, Serialize)]
 pub struct GeneratorView {
     /// What reports call it.
@@ -42,7 +42,7 @@ pub struct GeneratorView {
     pub ceiling: Cost,
     /// Calls that came back.
     pub calls: u64,
-    /// Answers of its own that no earlier one equalled.
+    /// Its answers that were different from all earlier ones.
     pub new: usize,
     /// How many of those are certified.
     pub certified: usize,
@@ -51,7 +51,7 @@ pub struct GeneratorView {
     /// Paid.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
-    /// Paid for questions that are answered, and for open ones; known to reports only.
+    /// Paid for answered questions, and for open ones; only in reports.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact_pair")]
     pub spent_by_question: Option<[Cost; 2]>,
     /// What an answer cost on average.
@@ -65,7 +65,7 @@ pub struct GeneratorView {
 }
 
 impl QuestionsView {
-    /// All of them; none where candidates stand for themselves.
+    /// All questions; `None` for a job without questions.
     pub fn new(terms: &RunTerms, books: &Books, account: &Account) -> Option<Self> {
         let problem = books.problem();
         let questions = problem.questions()?;
@@ -112,7 +112,7 @@ impl QuestionsView {
 pub struct AnsweredQuestion {
     /// Which.
     pub question: QuestionId,
-    /// The number of the certified answer's final answer: votes for it have the same.
+    /// The label of the certified final answer: votes for it have the same.
     pub label: Label,
     /// Calls that came back, about the question or about its answers.
     pub calls: u64,
@@ -121,7 +121,7 @@ pub struct AnsweredQuestion {
 }
 
 impl AnsweredQuestion {
-    /// The question of an answer; none where answers stand for themselves.
+    /// The question of an answer; `None` for a job without questions.
     pub fn new(books: &Books, arm: ArmId) -> Option<Self> {
         let problem = books.problem();
         let questions = problem.questions()?;
@@ -144,7 +144,7 @@ impl AnsweredQuestion {
     }
 }
 
-/// What became of one question.
+/// The outcome of one question.
 #[derive(Clone, Debug, Serialize)]
 pub struct QuestionOutcome<'a> {
     /// answered or open.
@@ -155,9 +155,9 @@ pub struct QuestionOutcome<'a> {
     /// Its final answer, if answers have them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub final_answer: Option<String>,
-    /// Every answer that there is, in the order in which they came.
+    /// All answers, in the order in which they came.
     pub tried: Vec<TriedAnswer<'a>>,
-    /// Fresh answers that were asked for, duplicates and failures among them.
+    /// Fresh answers that were asked for, including duplicates and failures.
     pub asked: usize,
     /// Paid for making answers.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
@@ -177,7 +177,7 @@ pub struct TriedAnswer<'a> {
     pub id: &'a str,
     /// certified, rejected or undecided.
     pub status: &'static str,
-    /// given, or the name of who made it.
+    /// given, or the name of the service that made it.
     pub from: &'a str,
     /// Why it was dropped, or what it lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,7 +185,7 @@ pub struct TriedAnswer<'a> {
 }
 
 impl<'a> QuestionOutcome<'a> {
-    /// What became of a question.
+    /// The outcome of a question.
     pub fn new(books: &'a Books, candidates: &'a Candidates, question: QuestionId) -> Self {
         let state = books.question(question);
         let questions = books.problem().questions();
@@ -217,7 +217,7 @@ impl<'a> TriedAnswer<'a> {
     }
 }
 
-/// Whose an answer is: given, or the name of who made it.
+/// The origin of an answer: given, or the name of the service that made it.
 pub fn origin(books: &Books, arm: ArmId) -> &str {
     let problem = books.problem();
     match books.origin(arm) {
@@ -230,7 +230,7 @@ pub fn origin(books: &Books, arm: ArmId) -> &str {
     }
 }
 
-/// Why an answer is not certified; none if it is.
+/// Why an answer is not certified; `None` for a certified one.
 pub fn why(books: &Books, arm: ArmId) -> Option<String> {
     if books.status(arm) == ArmStatus::Certified {
         return None;
@@ -244,7 +244,7 @@ pub fn why(books: &Books, arm: ArmId) -> Option<String> {
         let (declared, tally) = (problem.attribute(attribute), books.tally(arm, attribute));
         let name = declared.name();
         match tally.returned_count {
-            0 if books.is_blocked(arm, attribute) => format!("{name} has nothing to say"),
+            0 if books.is_blocked(arm, attribute) => format!("{name} has no outcome"),
             0 => format!("{name} was not asked"),
             count if tally.mean() >= declared.threshold() => format!(
                 "{name}: mean {:.3} of {count} reaches {}, which is not certain yet",

@@ -1,4 +1,4 @@
-//! What checking every answer alike would have cost: an estimate, and the rule it follows.
+//! The cost of checking every answer alike: an estimate, and its rule.
 
 use goodarm_core::{AttributeId, Books, Cost};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use super::VerifierView;
 pub struct UniformCost {
     /// The estimate, in the run's unit.
     pub cost: f64,
-    /// How many times the spend of this run that is.
+    /// The same as a multiple of this run's spend.
     pub times: Option<f64>,
     /// Calls that every answer would get of each verifier.
     pub calls_per_answer: Vec<u64>,
@@ -24,7 +24,7 @@ const RULE: &str = "An estimate. Someone who checks all answers alike cannot kno
 /// The same where answers belong to questions.
 const RULE_OF_QUESTIONS: &str = "An estimate. Someone who treats all questions alike cannot know which of them need many calls, so every question gets, of each verifier that solves it, as many calls as the certified answer that needed the most of them in this run, and every answer that was tried as many of each other verifier, at this run's mean price. Making the answers costs what it cost here.";
 
-/// The estimate for certifying the answers that were certified; none if there are none.
+/// The estimate for the answers that were certified; `None` without certificates.
 pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<UniformCost> {
     let certified = books.certified();
     if certified.is_empty() {

@@ -1,5 +1,5 @@
-//! What a person should know about a verifier before relying on a run: found again from the journal by
-//! summaries, reports and audits, and said on the terminal once.
+//! Warnings about services, for people who rely on a run: recomputed from the journal by summaries, reports and
+//! audits, and printed on the terminal once.
 
 use goodarm_core::{BlockingFailure, Failure};
 use goodarm_files::words::counted;
@@ -8,7 +8,7 @@ use crate::account::{Account, OutcomeTotals, ServiceTotals};
 use crate::job_file::Scores;
 use crate::terms::{RunTerms, ServiceTerms};
 
-/// Something that a person should know about a verifier.
+/// A warning about a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The verifier's number.
@@ -22,7 +22,7 @@ pub struct Warning {
 /// What a warning is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarningKind {
-    /// The so-many-th warning of the verifier itself, which may cast doubt on the promise.
+    /// A warning of the verifier itself.
     Reported {
         /// Counted from 0.
         index: usize,
@@ -37,9 +37,9 @@ pub enum WarningKind {
     NeverScored,
     /// An exact verifier that failed to score some answers.
     Unscored,
-    /// Metered, but replies do not say what they took.
+    /// Metered, but its replies do not report their usage.
     NoUsage,
-    /// Far more is set aside for a call than it costs.
+    /// Far more is reserved for a call than it costs.
     HighCeiling,
 }
 
@@ -54,7 +54,7 @@ impl WarningKind {
 pub fn warnings(terms: &RunTerms, account: &Account) -> Vec<Warning> {
     let mut services = account.services().iter();
     let all = terms.rows().enumerate().filter_map(|(row, service)| {
-        // Calls are paid, and remarked on, with the first criterion.
+        // Calls are paid, and warned about, with the first criterion.
         let is_paid = service.is_generator || terms.is_called(row);
         let paid = if is_paid { services.next() } else { None };
         let outcomes = match paid {
@@ -90,7 +90,7 @@ fn about(
     {
         let lacks = if terms.answers_questions { "an answer" } else { "a score" };
         let text = format!(
-            "has never given {lacks}: {why}. Nothing of that is held against an answer. Fix the job, try its verifiers, and begin again."
+            "has never given {lacks}: {why}. None of these failures counts against an answer. Fix the job, try its verifiers, and begin again."
         );
         return vec![(WarningKind::NeverScored, text)];
     }
@@ -102,7 +102,7 @@ fn about(
     let below = blocked(BlockingFailure::BelowLowest);
     if below > 0 {
         let text = format!(
-            "scored {} below the lowest score that it declares, and is not asked about them any more. All its certificates rest on that declaration: make it true, and begin anew.",
+            "scored {} below the lowest score that it declares, and is not asked about them any more. All its certificates rest on that declaration: correct it, and begin a new run.",
             counted(below, "answer")
         );
         found.push((WarningKind::BelowLowest, text));
@@ -117,14 +117,14 @@ fn about(
             )
         } else {
             format!(
-                "turned calls on {answers} away again and again while it answered others, and is not asked about them any more: see the reasons in the file of calls."
+                "throttled calls on {answers} again and again while it answered others, and is not asked about them any more: see the reasons in the file of calls."
             )
         };
         found.push((WarningKind::Exhausted, text));
     }
     if terms.scores == Scores::Exact && totals.counted_failure_count > 0 {
         let text = format!(
-            "failed to score {}: without its word they are neither certified nor rejected.",
+            "failed to score {}: without its score they are neither certified nor rejected.",
             counted(totals.counted_failure_count, "answer")
         );
         found.push((WarningKind::Unscored, text));
@@ -150,7 +150,7 @@ fn about_prices(
     if !terms.metered || scores < SCORES_MIN {
         return None;
     }
-    // A function of Python's that says nothing about its cost means its price.
+    // A Python function that does not report a cost has a fixed price.
     if paid.scored_at_ceiling_count == scores && terms.kind != "python" {
         let text = "is paid at its ceiling for every call: its replies do not say what they took. Let \
                     the server say (usage), or give a fixed price.";
@@ -164,7 +164,7 @@ fn about_prices(
     let times = terms.ceiling.units() / mean;
     (times >= CEILING_TIMES_MAX).then(|| {
         let text = format!(
-            "costs far less than is set aside for it: {times:.0} times as much as a call costs on average. \
+            "costs far less than is reserved for it: {times:.0} times as much as a call costs on average. \
              A tighter ceiling (max_tokens, input_tokens_max, metered.ceiling) lets more calls start \
              towards the end."
         );
@@ -172,8 +172,8 @@ fn about_prices(
     })
 }
 
-/// What failures that end a stream are called in files.
+/// The name in files of scores below the declared lowest.
 pub(super) const BELOW_LOWEST: &str = Failure::Blocking(BlockingFailure::BelowLowest).name();
-/// Bills of fewer calls say little.
+/// Fewer bills are too few for a warning.
 const SCORES_MIN: u64 = 10;
 const CEILING_TIMES_MAX: f64 = 6.0;
