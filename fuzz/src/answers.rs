@@ -1,4 +1,4 @@
-//! Final answers in texts, and schemas that answers are checked against.
+//! Final answers in texts, and JSON schemas for answers.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use goodarm_live::services::check::{Check, CheckKeys, CheckName};
 
 use crate::halves;
 
-/// Two texts: their final answers are none or not empty, and being the same goes both ways.
+/// Two texts: a final answer is never empty, and equality is symmetric.
 pub(crate) fn extract(bytes: &[u8]) {
     let Some((one, other)) = halves(bytes) else { return };
     for (name, pattern, pointer) in EXTRACTORS {
@@ -35,7 +35,7 @@ const EXTRACTORS: [(ExtractName, Option<&str>, Option<&str>); 7] = [
     (ExtractName::Regex, Some(r"(?i)answer:\s*(\S+)"), None),
 ];
 
-/// A schema, a line of three dashes, and an answer: it is accepted or it is not.
+/// A schema, a line of three dashes, and an answer, which is accepted or rejected.
 pub(crate) fn validate(bytes: &[u8]) {
     let Some((schema, answer)) = halves(bytes) else { return };
     let Ok(schema @ serde_json::Value::Object(_)) = serde_json::from_str(schema) else { return };

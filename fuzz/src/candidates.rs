@@ -2,19 +2,19 @@
 
 use goodarm_data::candidates::{Candidates, CandidatesError, Format};
 
-use crate::place;
+use crate::folder;
 
-/// A file whose name says what it is.
+/// Reads a file in the format of its name.
 pub(crate) fn read(name: &str, bytes: &[u8]) {
-    check(Candidates::read(&place::file(name, bytes), "id"));
+    check(Candidates::read(&folder::file(name, bytes), "id"));
 }
 
-/// What another tool has written.
+/// Reads a file of another tool.
 pub(crate) fn of(format: Format, bytes: &[u8]) {
-    check(Candidates::read_as(&place::file("a.json", bytes), "id", Some(format)));
+    check(Candidates::read_as(&folder::file("a.json", bytes), "id", Some(format)));
 }
 
-/// What was read is found by its id, and is the same when a run reads back what it has kept.
+/// Every candidate is found by its id, and a run's copy of the candidates reads back the same.
 fn check(read: Result<Candidates, CandidatesError>) {
     let candidates = match read {
         Ok(candidates) => candidates,
@@ -26,6 +26,6 @@ fn check(read: Result<Candidates, CandidatesError>) {
         assert!(!candidates.json(arm).contains(['\n', '\r']), "one line");
     }
     let lines = candidates.arms().map(|arm| candidates.json(arm));
-    let kept = Candidates::from_lines(lines, "id").expect("what is kept can be read");
+    let kept = Candidates::from_lines(lines, "id").expect("the copy can be read");
     assert_eq!(kept.fingerprint(), candidates.fingerprint());
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_record::terms::RunTerms;
 
-use crate::place;
+use crate::folder;
 
 pub(crate) const ANSWERS: &str = "\
 {\"id\": \"q0\", \"question\": \"2+2?\", \"answer\": \"4\"}
@@ -31,17 +31,16 @@ const POOL: &str = "\
 {\"id\": \"q1\", \"solutions\": [{\"text\": \"Six: 6\", \"cost\": 7}, {\"answer\": \"none\"}]}
 ";
 
-/// A job file of this content, beside all files that jobs here name.
+/// A job file with this content, beside all files that the jobs here use.
 pub(crate) fn file(text: impl AsRef<[u8]>) -> PathBuf {
-    place::file("answers.jsonl", ANSWERS);
-    place::file("recording.jsonl", RECORDING);
-    place::file("questions.jsonl", QUESTIONS);
-    place::file("pool.jsonl", POOL);
-    place::file("job.toml", text)
+    folder::file("answers.jsonl", ANSWERS);
+    folder::file("recording.jsonl", RECORDING);
+    folder::file("questions.jsonl", QUESTIONS);
+    folder::file("pool.jsonl", POOL);
+    folder::file("job.toml", text)
 }
 
-/// A problem is on a line that the file has, and what a job promises is written into a journal and read
-/// back as it was.
+/// Problems are on existing lines, and the terms of a job read back unchanged from a journal.
 pub(crate) fn read(bytes: &[u8]) {
     let path = file(bytes);
     match Job::read(&path, &Overrides::default()) {

@@ -1,4 +1,4 @@
-//! Journals: as bytes, and as records whose frames and checksums are right.
+//! Journals: as raw bytes, and as records with valid frames and checksums.
 
 use std::io;
 
@@ -9,36 +9,36 @@ use goodarm_record::journal::{
     Journal, JournalEnd, OpenError, OpenedJournal, Reader, Record, Storage,
 };
 
-use crate::place;
+use crate::folder;
 
-/// Bytes as they are: a journal, a torn one, or an error.
+/// Raw bytes: a journal, a torn one, or an error.
 pub(crate) fn read(bytes: &[u8]) {
     let Ok(Some(read)) = read_all(bytes) else { return };
     let valid = usize::try_from(read.tail.len_valid).expect("it is in memory");
     assert_eq!(read.tail.len_valid + read.tail.bytes_cut, bytes.len() as u64);
-    let cut = read_all(&bytes[..valid]).expect("what was read is a journal");
+    let cut = read_all(&bytes[..valid]).expect("the valid part is a journal");
     let cut = cut.expect("it has begun");
     assert_eq!((cut.header, cut.records), (read.header, read.records));
     assert_eq!(cut.tail.bytes_cut, 0, "a tail is cut once");
 }
 
-/// Bytes as payloads, each up to its end mark: what is accepted is accepted again after it was written
-/// again, and everything that reads runs can go through it.
+/// Bytes as payloads, each up to its end mark: accepted records can be written and read again, and all
+/// readers of runs can process them.
 pub(crate) fn read_records(bytes: &[u8]) {
     let framed = framed(bytes, Link::default());
     if let Ok(Some(read)) = read_all(&framed) {
         let mut file = Memory::default();
-        let mut journal = Journal::create(&mut file, &read.header).expect("memory takes all");
+        let mut journal = Journal::create(&mut file, &read.header).expect("memory never fails");
         let records = read.records.iter();
         records.for_each(|record| journal.append(record));
-        journal.commit().expect("memory takes all");
+        journal.commit().expect("memory never fails");
         let again =
             read_all(&file.0).expect("what was written is a journal").expect("it has begun");
         let texts = |records: &[Record<'_>]| format!("{records:?}");
-        // Two scores that are not numbers are the same bits, and not equal.
+        // Two scores that are not numbers have the same bits but are not equal.
         assert_eq!((&again.header, texts(&again.records)), (&read.header, texts(&read.records)));
     }
-    let path = place::file("journal", &framed);
+    let path = folder::file("journal", &framed);
     if let Err(error) = go_through(&path) {
         assert!(!error.to_string().is_empty());
     }
@@ -46,7 +46,7 @@ pub(crate) fn read_records(bytes: &[u8]) {
 
 fn go_through(path: &std::path::Path) -> Result<(), HistoryError> {
     let mut history = History::open(path)?;
-    // Whoever makes books for so many arms has the candidates in hand.
+    // Only a reader that has the candidates makes books for very many arms.
     let question_count = history.terms.questions.as_ref().map_or(0, |asked| asked.count);
     let has_books = history.terms.candidate_count.max(question_count) <= ARMS_MAX;
     let mut books = has_books.then(|| history.problem().map(Books::new)).transpose()?;
@@ -80,14 +80,14 @@ fn read_all(bytes: &[u8]) -> Result<Option<Read>, OpenError> {
     Ok(Some(Read { header: reader.header().clone(), records, tail: reader.finish()? }))
 }
 
-/// What a frame has of those before it.
+/// What a frame contains of the frame before it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Link {
     pub(crate) sequence: u64,
     pub(crate) crc: u32,
 }
 
-/// Frames around payloads, which end with their marks, as `docs/journal-format.md` describes them.
+/// Frames around payloads, which end with their marks, as described in `docs/journal-format.md`.
 pub(crate) fn framed(bytes: &[u8], mut link: Link) -> Vec<u8> {
     let mut frames = Vec::new();
     for payload in bytes.split_inclusive(|byte| *byte == END) {

@@ -1,15 +1,15 @@
-//! Files of labels, as people and other tools write them.
+//! Files of labels from people and other tools.
 
 use goodarm_record::card_queue::labels_file;
 use goodarm_record::card_queue::{
     Card, CardQueue, CardQueueError, CardReply, CardStatus, QueueProgress, ReplyForm,
 };
 
-use crate::place;
+use crate::folder;
 
-/// Reads a file of this name. What is refused changes nothing, and what was taken is known.
+/// Reads a file of this name. A refused file changes nothing, and taken labels are known the second time.
 pub(crate) fn read(name: &str, bytes: &[u8]) {
-    let path = place::file(name, bytes);
+    let path = folder::file(name, bytes);
     let mut queue = ThreeCards::default();
     match labels_file::take(&mut queue, "me", &path) {
         Ok(imported) => {
@@ -21,18 +21,18 @@ pub(crate) fn read(name: &str, bytes: &[u8]) {
             assert!(!error.is_empty());
             assert!(queue.said.is_empty(), "{error}");
         }
-        Err(error) => panic!("only what fits is said: {error}"),
+        Err(error) => panic!("only valid labels are taken: {error}"),
     }
 }
 
-/// Cards of each kind, in an order that is fixed, for whoever comes.
+/// A card of each kind, in a fixed order, for any labeller.
 #[derive(Default)]
 struct ThreeCards {
     said: Vec<(String, CardReply)>,
 }
 
 impl ThreeCards {
-    /// The next card and those behind it.
+    /// The next card and all later ones.
     fn rest(&self) -> impl Iterator<Item = (&'static str, ReplyForm)> {
         CARDS.into_iter().skip(self.said.len())
     }

@@ -1,18 +1,18 @@
-//! Every reader of bytes that others wrote, one function each: files, replies, lines of programs,
-//! templates. None may panic, hang, or take more than [`MEMORY_BYTES_MAX`], whatever the bytes; what
-//! else must hold is asserted where it can be.
+//! Every reader of foreign bytes, one function each: files, replies, output of programs, templates. For any
+//! bytes, none may panic, hang, or take more than [`MEMORY_BYTES_MAX`]; other properties are asserted where
+//! possible.
 //!
-//! The same functions are run by libFuzzer (`src/main.rs`, `cargo xtask fuzz`) and, over the corpus and
-//! changes of it, by an ordinary test (`tests/corpus.rs`).
+//! libFuzzer runs these functions (`src/main.rs`, `cargo xtask fuzz`), and so does a test
+//! (`tests/corpus.rs`) over the corpus and mutations of it.
 
 mod answers;
 mod candidates;
+mod folder;
 mod job;
 mod journal;
 mod label_files;
 mod labels;
 mod people;
-mod place;
 mod programs;
 mod recording;
 mod replies;
@@ -24,17 +24,17 @@ use std::alloc::System;
 use cap::Cap;
 use goodarm_data::candidates::Format;
 
-/// A reader that allocates by what a file claims reaches it, and aborts.
+/// A reader that allocates the length that a file claims exceeds this and aborts.
 pub const MEMORY_BYTES_MAX: usize = 1 << 30;
 
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, MEMORY_BYTES_MAX);
 
-/// Something that reads foreign bytes.
+/// A reader of foreign bytes.
 pub struct FuzzTarget {
     /// The name of the target, and of its folder in the corpus.
     pub name: &'static str,
-    /// Reads the bytes; panics if something does not hold.
+    /// Reads the bytes; panics if a property does not hold.
     pub run: fn(&[u8]),
 }
 
@@ -78,7 +78,7 @@ const fn target(name: &'static str, run: fn(&[u8])) -> FuzzTarget {
     FuzzTarget { name, run }
 }
 
-/// Two texts in one: what is before a line of three dashes, and what is behind it.
+/// Two texts in one: before and after a line of three dashes.
 fn halves(bytes: &[u8]) -> Option<(&str, &str)> {
     let text = str::from_utf8(bytes).ok()?;
     Some(text.split_once("\n---\n").unwrap_or((text, "")))

@@ -1,5 +1,5 @@
-//! One of the targets under libFuzzer: `GOODARM_FUZZ_TARGET` names it. `cargo xtask fuzz` builds and
-//! runs this with all that it needs.
+//! Runs the target `GOODARM_FUZZ_TARGET` under libFuzzer. `cargo xtask fuzz` builds and runs it with the
+//! required flags.
 
 #![no_main]
 
@@ -13,5 +13,5 @@ static TARGET: LazyLock<&FuzzTarget> = LazyLock::new(|| {
     TARGETS.iter().find(|target| target.name == name).expect("GOODARM_FUZZ_TARGET names a target")
 });
 
-// A panic that is caught and reported as an error is no finding.
+// A panic that is caught and reported as an error is not a finding.
 fuzz_target!(init: goodarm_data::panics::silence_caught(), |bytes: &[u8]| (TARGET.run)(bytes));

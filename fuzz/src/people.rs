@@ -1,4 +1,4 @@
-//! What people have said: lines as they are, and lines whose checksums are right.
+//! Replies of people: raw lines, and lines with valid checksums.
 
 use std::fs;
 
@@ -6,11 +6,11 @@ use goodarm_record::fuzzing::replies_at;
 use goodarm_record::sealed_lines::SealedWriter;
 use serde_json::Value;
 
-use crate::place;
+use crate::folder;
 
-/// Bytes as they are, and then as the lines of somebody who knows how they are sealed.
+/// Raw bytes, and then lines that are sealed correctly.
 pub(crate) fn read(bytes: &[u8]) {
-    let path = place::file("replies.jsonl", bytes);
+    let path = folder::file("replies.jsonl", bytes);
     if let Err(error) = replies_at(&path) {
         assert!(!error.to_string().is_empty());
     }
@@ -21,7 +21,7 @@ pub(crate) fn read(bytes: &[u8]) {
         let Some(keys) = line.as_object_mut() else { continue };
         keys.remove("crc");
         if !keys.is_empty() {
-            writer.append(&line).expect("the folder takes files");
+            writer.append(&line).expect("the folder is writable");
         }
     }
     drop(writer);
@@ -30,5 +30,5 @@ pub(crate) fn read(bytes: &[u8]) {
     }
 }
 
-/// Each of them waits for the disk.
+/// Each line waits for the disk.
 const LINES_MAX: usize = 8;

@@ -1,9 +1,9 @@
-//! What programs write: all of it, or a line of a worker's.
+//! Output of programs: all of it, or a worker's line.
 
 use goodarm_data::candidates::Candidate;
 use goodarm_live::fuzzing::{answers_call, score_in};
 
-/// A score that is found is a number, and an answer to one call is none to another.
+/// A score is a finite number, and a line that answers one call does not answer another.
 pub(crate) fn output(bytes: &[u8]) {
     if let Some(score) = score_in(bytes) {
         assert!(score.is_finite());
@@ -14,6 +14,6 @@ pub(crate) fn output(bytes: &[u8]) {
     }
 }
 
-/// Plain, with a field that is called like one of ours, and empty.
+/// A plain candidate, one with a field named like one of ours, and an empty one.
 const CANDIDATES: [&str; 3] =
     [r#"{"id": "q1", "answer": "4"}"#, r#"{"id": 1, "call": 2, "answer": "4"}"#, "{}"];

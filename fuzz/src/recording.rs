@@ -1,13 +1,13 @@
-//! Recordings, of calls and of answers.
+//! Recordings of calls and of answers.
 
 use goodarm_live::job::{Job, Overrides};
 use goodarm_record::recording::{self, Recording};
 
-use crate::place;
+use crate::folder;
 
-/// A verifier that can be read is one of those that are listed.
+/// Every verifier that can be read is listed.
 pub(crate) fn read(bytes: &[u8]) {
-    let path = place::file("recording.jsonl", bytes);
+    let path = folder::file("recording.jsonl", bytes);
     let names = recording::verifiers(&path);
     for name in names.iter().flatten().map(String::as_str).chain(["solution"]) {
         match Recording::read(&path, name) {
@@ -20,10 +20,10 @@ pub(crate) fn read(bytes: &[u8]) {
     }
 }
 
-/// Answers to questions: they are read, or all that is wrong has words.
+/// Recorded answers to questions are read, or give an error with a message.
 pub(crate) fn read_pool(bytes: &[u8]) {
     let path = crate::job::file(crate::run::ASKING);
-    place::file("pool.jsonl", bytes);
+    folder::file("pool.jsonl", bytes);
     if let Err(error) = Job::read(&path, &Overrides::default()) {
         assert!(!error.to_string().is_empty());
     }

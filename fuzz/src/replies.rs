@@ -1,4 +1,4 @@
-//! What servers answer: all bytes from the status line on.
+//! Responses of servers: all bytes from the status line on.
 
 use std::io;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::folder;
 use crate::job::ANSWERS;
-use crate::place;
 
 struct Exchange {
     runtime: Runtime,
@@ -24,7 +24,7 @@ thread_local! {
     static EXCHANGE: Exchange = exchange();
 }
 
-/// A server that answers like this is heard, and is given up or scores from 0 to 1.
+/// A server with this response gives a score from 0 to 1, or a failure.
 pub(crate) fn receive(verifier: &str, bytes: &[u8]) {
     EXCHANGE.with(|Exchange { runtime, listener, job }| {
         for verifier in job.verifiers().iter().filter(|known| known.name.starts_with(verifier)) {
@@ -65,10 +65,10 @@ async fn serve(listener: &TcpListener, bytes: &[u8], throttle: &Throttle) -> io:
             Ok(accepted) => accepted,
             Err(error) => return error,
         };
-        // A request of ours is short, and comes whole.
+        // Our requests are short and arrive in one piece.
         let mut request = [0; 4096];
         let _ = stream.read(&mut request).await;
-        // What would be tried again later is not, so that nobody waits.
+        // Stops instead of retrying later, so that the target does not wait.
         if !bytes.starts_with(b"HTTP/1.1 200") {
             throttle.stop();
         }
@@ -80,8 +80,8 @@ fn exchange() -> Exchange {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let listener = runtime.block_on(TcpListener::bind(("127.0.0.1", 0))).expect("a port");
     let address = listener.local_addr().expect("it is bound");
-    place::file("answers.jsonl", ANSWERS);
-    let path = place::file("replies.toml", JOB.replace("ADDRESS", &address.to_string()));
+    folder::file("answers.jsonl", ANSWERS);
+    let path = folder::file("replies.toml", JOB.replace("ADDRESS", &address.to_string()));
     let job = match Job::read(&path, &Overrides::default()) {
         Ok(job) => job,
         Err(error) => panic!("{error}"),

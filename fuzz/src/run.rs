@@ -1,4 +1,4 @@
-//! A run that is taken up: its journal begins as it should, and goes on as the bytes say.
+//! A resumed run: its journal begins correctly, and continues with the bytes.
 
 use std::fs;
 use std::sync::{Arc, LazyLock};
@@ -9,41 +9,41 @@ use goodarm_record::audit;
 use goodarm_record::control::Control;
 use goodarm_record::journal::{self, OpenedJournal};
 
+use crate::folder;
 use crate::job;
 use crate::journal::{Link, framed};
-use crate::place;
 
-/// What is taken up comes to its end, and can be audited.
+/// A resumed run ends, and can be audited.
 pub(crate) fn resume(bytes: &[u8]) {
-    resume_of(JOB, &BEGUN, bytes);
+    resume_of(JOB, &FIRST_FRAME, bytes);
 }
 
 /// The same for a run with questions.
 pub(crate) fn resume_questions(bytes: &[u8]) {
-    resume_of(ASKING, &ASKING_BEGUN, bytes);
+    resume_of(ASKING, &ASKING_FIRST_FRAME, bytes);
 }
 
-fn resume_of(text: &str, begun: &(Vec<u8>, Link), bytes: &[u8]) {
-    let folder = place::folder().join("run");
+fn resume_of(text: &str, first_frame: &(Vec<u8>, Link), bytes: &[u8]) {
+    let folder = folder::folder().join("run");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder");
     let job = Job::read(&job::file(text), &Overrides::default()).expect("a job of ours");
     let job = Arc::new(job);
-    let (begun, link) = begun;
-    place::write(&folder.join("journal"), &[&begun[..], &framed(bytes, *link)].concat());
+    let (first_frame, link) = first_frame;
+    folder::write(&folder.join("journal"), &[&first_frame[..], &framed(bytes, *link)].concat());
     if let Ok(mut run) = Run::resume(job) {
-        let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+        let ending = run.drive(&Control::default(), &mut ()).expect("the run continues");
         run.write_outputs(&ending).expect("the outputs are written");
     }
     let _ = audit::audit(&folder);
 }
 
-/// The first frame of the run's journal, and what the next one needs of it.
-static BEGUN: LazyLock<(Vec<u8>, Link)> = LazyLock::new(|| begun(JOB));
-static ASKING_BEGUN: LazyLock<(Vec<u8>, Link)> = LazyLock::new(|| begun(ASKING));
+/// The first frame of the run's journal, and the link to the next one.
+static FIRST_FRAME: LazyLock<(Vec<u8>, Link)> = LazyLock::new(|| first_frame(JOB));
+static ASKING_FIRST_FRAME: LazyLock<(Vec<u8>, Link)> = LazyLock::new(|| first_frame(ASKING));
 
-fn begun(text: &str) -> (Vec<u8>, Link) {
-    let folder = place::folder().join("begun");
+fn first_frame(text: &str) -> (Vec<u8>, Link) {
+    let folder = folder::folder().join("first_frame");
     let _ = fs::remove_dir_all(&folder);
     let overrides = Overrides { output: Some(folder.clone()), ..Overrides::default() };
     let job = Job::read(&job::file(text), &overrides).expect("a job of ours");

@@ -1,5 +1,5 @@
-//! Every target over its corpus, and over changes of it that are the same on every machine: no fuzzer is
-//! needed to see again what one has found.
+//! Every target over its corpus, and over mutations of it that are the same on every machine: findings of a
+//! fuzzer can be reproduced without one.
 
 use std::fs;
 use std::panic;
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use goodarm_fuzz::{FuzzTarget, TARGETS};
 
 #[test]
-fn whatever_is_in_the_corpus_and_near_it_does_no_harm() {
+fn targets_hold_on_the_corpus_and_mutations_of_it() {
     goodarm_data::panics::silence_caught();
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
     let work = || {
         while let Some(target) = TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
             if let Err(failure) = read_all(target) {
-                failures.lock().expect("nobody panics with it").push(failure);
+                failures.lock().expect("no thread panics while it holds the lock").push(failure);
             }
         }
     };
@@ -29,7 +29,7 @@ fn whatever_is_in_the_corpus_and_near_it_does_no_harm() {
             scope.spawn(work);
         }
     });
-    let failures = failures.into_inner().expect("nobody panics with it");
+    let failures = failures.into_inner().expect("no thread panics while it holds the lock");
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
@@ -61,12 +61,12 @@ fn read_all(target: &FuzzTarget) -> Result<(), String> {
     }
     let mut random = Random::new(target.name);
     let until = Instant::now() + TIME_PER_TARGET;
-    for _ in 0..CHANGES_PER_TARGET {
-        let bytes = random.changed(&seeds);
+    for _ in 0..MUTATIONS_PER_TARGET {
+        let bytes = random.mutated(&seeds);
         if let Err(failure) = read(target, &bytes) {
             let path =
                 Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-crash", target.name));
-            fs::write(&path, &bytes).expect("the folder takes files");
+            fs::write(&path, &bytes).expect("the folder is writable");
             return Err(format!("{}: {failure}", path.display()));
         }
         if Instant::now() > until {
@@ -76,12 +76,12 @@ fn read_all(target: &FuzzTarget) -> Result<(), String> {
     Ok(())
 }
 
-/// What a panic says, or that it took too long.
+/// The panic message, or that it took too long.
 fn read(target: &FuzzTarget, bytes: &[u8]) -> Result<(), String> {
     let began = Instant::now();
-    // An abort tells nothing: what was being read is then here.
+    // An abort leaves no message; this file then has its input.
     let last = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-last", target.name));
-    fs::write(&last, bytes).expect("the folder takes files");
+    fs::write(&last, bytes).expect("the folder is writable");
     panic::catch_unwind(|| (target.run)(bytes)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
@@ -90,7 +90,7 @@ fn read(target: &FuzzTarget, bytes: &[u8]) -> Result<(), String> {
     if took < SLOW { Ok(()) } else { Err(format!("it took {} s", took.as_secs())) }
 }
 
-/// Changes that depend on nothing but the target's name.
+/// Mutations that depend only on the target's name.
 struct Random(u64);
 
 impl Random {
@@ -112,8 +112,8 @@ impl Random {
         ends[0].min(ends[1])..ends[0].max(ends[1])
     }
 
-    /// One of the seeds with a few changes.
-    fn changed(&mut self, seeds: &[Vec<u8>]) -> Vec<u8> {
+    /// One of the seeds with a few mutations.
+    fn mutated(&mut self, seeds: &[Vec<u8>]) -> Vec<u8> {
         let mut bytes = seeds[self.below(seeds.len())].clone();
         for _ in 0..=self.below(4) {
             let at = self.below(bytes.len());
@@ -140,13 +140,13 @@ impl Random {
     }
 }
 
-const CHANGES_PER_TARGET: usize = 2000;
+const MUTATIONS_PER_TARGET: usize = 2000;
 const TIME_PER_TARGET: Duration = Duration::from_secs(3);
 const SLOW: Duration = Duration::from_secs(10);
-/// As long as the fuzzer's.
+/// The same as the fuzzer's.
 const BYTES_MAX: usize = 4096;
 
-/// What readers find hard, with a space between.
+/// Words that are hard for readers, separated by spaces.
 const WORDS: &str = "\n \r \0 {} [ ] \" null true NaN 1e999 -1 0 -0 1e308 \\ud800 \u{feff} \
     99999999999999999999 18446744073709551615 {\"id\": [[verifiers]] ''' \"\"\" {{ }} {% %} \\boxed{ #### \
     \r\n\r\n é \u{10ffff}";

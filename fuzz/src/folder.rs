@@ -1,4 +1,4 @@
-//! A folder for files that are read by their names.
+//! A temporary folder for files that are read by name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ thread_local! {
     static FOLDER: TempDir = tempfile::tempdir().expect("a folder for files");
 }
 
-/// A folder of this thread's own.
+/// The folder of this thread.
 pub(crate) fn folder() -> PathBuf {
     FOLDER.with(|folder| folder.path().to_owned())
 }
 
-/// A file of this name and content in it.
+/// Writes a file of this name and content into it.
 pub(crate) fn file(name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
     let path = folder().join(name);
     write(&path, bytes.as_ref());
@@ -22,5 +22,5 @@ pub(crate) fn file(name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
 }
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) {
-    fs::write(path, bytes).expect("the folder takes files");
+    fs::write(path, bytes).expect("the folder is writable");
 }
