@@ -103,7 +103,7 @@ impl Books {
 
     /// Where the money is.
     pub const fn ledger(&self) -> &Ledger {
-        self.funds.ledger()
+        &self.funds.ledger
     }
 
     /// Money and calls in flight of a service.
@@ -125,7 +125,7 @@ impl Books {
 
     /// The certified arms, in the order in which they were certified; S in the paper.
     pub fn certified(&self) -> &[ArmId] {
-        self.arms.certified()
+        &self.arms.certified
     }
 
     /// The status of an arm. An arm that an exact verifier has scored below its threshold is rejected,

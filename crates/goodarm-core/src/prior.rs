@@ -115,6 +115,12 @@ impl Prior {
         Self { gap_mean, gap_sd: gap_sd.clamp(scale * GAP_SD_MIN, scale * GAP_SD_MAX), ..learned }
     }
 
+    /// The belief about a pair without scores, if the variance of its scores is the pooled one.
+    pub(crate) fn belief(&self) -> Belief {
+        let knowledge = self.noise_variance / (self.gap_sd * self.gap_sd);
+        Belief { gap: self.gap_mean, sd: self.gap_sd, variance: self.noise_variance, knowledge }
+    }
+
     /// What is believed about a pair, given what it has shown.
     pub(crate) fn given(&self, attribute: &Attribute, sample: Sample<'_>) -> Belief {
         let count = real(sample.tally.returned_count);

@@ -297,12 +297,6 @@ impl Session {
         Ok(())
     }
 
-    /// Takes one more arm; see [`Books::add_arms`].
-    pub fn add_arm(&mut self) -> Result<ArmId, AddArmsError> {
-        self.add_arms(1)?;
-        Ok(ArmId::at(self.books.problem().arm_count() - 1))
-    }
-
     /// Takes more arms, in a time that grows with the number of all arms; see [`Books::add_arms`].
     pub fn add_arms(&mut self, count: usize) -> Result<(), AddArmsError> {
         self.books.add_arms(count)?;

@@ -58,7 +58,7 @@ impl Arm {
 pub(crate) struct Arms {
     list: Vec<Arm>,
     left_count: usize,
-    certified: Vec<ArmId>,
+    pub(super) certified: Vec<ArmId>,
     certified_levels: BTreeMap<ArmId, f64>,
     pub(super) certifier: Certifier,
     rejection_level: RejectionLevel,
@@ -116,10 +116,6 @@ impl Arms {
 
     pub(super) const fn active_count(&self) -> usize {
         self.list.len() - self.left_count
-    }
-
-    pub(super) fn certified(&self) -> &[ArmId] {
-        &self.certified
     }
 
     pub(super) fn status(&self, arm: ArmId) -> ArmStatus {

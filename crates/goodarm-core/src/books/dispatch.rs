@@ -192,6 +192,6 @@ impl Books {
     /// Drops retries, and releases the money that was reserved for them.
     pub(super) fn drop_retries(&mut self, is_dropped: impl Fn(Target) -> bool) {
         let reserved = self.streams.drop_retries(is_dropped);
-        self.funds.release(reserved);
+        self.funds.ledger.release(reserved);
     }
 }

@@ -72,7 +72,7 @@ impl Lane {
 /// The ledger and the lanes of all services.
 #[derive(Clone, Debug)]
 pub(crate) struct Funds {
-    ledger: Ledger,
+    pub(super) ledger: Ledger,
     lanes: Vec<Lane>,
     price_max: Cost,
     all_affordable: bool,
@@ -87,10 +87,6 @@ impl Funds {
         let mut funds = Self { ledger, lanes, price_max, all_affordable: false };
         funds.update_affordable(&mut Vec::new());
         funds
-    }
-
-    pub(super) const fn ledger(&self) -> &Ledger {
-        &self.ledger
     }
 
     #[inline]
@@ -119,10 +115,6 @@ impl Funds {
             self.ledger.reserve(ceiling);
         }
         fits
-    }
-
-    pub(super) fn release(&mut self, reserved: Cost) {
-        self.ledger.release(reserved);
     }
 
     /// One more call in flight; true if the service is now at its limit.

@@ -103,16 +103,17 @@ impl Pairs {
         Some(&self.wealths[arm.index() * self.bounded_count + slot])
     }
 
-    /// A pair, and its gamblers.
-    fn with_wealths(
+    /// The state of an attribute, a pair of it, and the pair's gamblers.
+    #[inline]
+    fn parts(
         &mut self,
         arm: ArmId,
         attribute: AttributeId,
-    ) -> (&mut Pair, Option<&mut Wealths>) {
+    ) -> (&mut AttributeState, &mut Pair, Option<&mut Wealths>) {
         let index = self.index(arm, attribute);
-        let slot = self.attributes[attribute.index()].wealth_slot;
-        let wealths = slot.map(|slot| &mut self.wealths[arm.index() * self.bounded_count + slot]);
-        (&mut self.list[index], wealths)
+        let state = &mut self.attributes[attribute.index()];
+        let slot = state.wealth_slot.map(|slot| arm.index() * self.bounded_count + slot);
+        (state, &mut self.list[index], slot.map(|slot| &mut self.wealths[slot]))
     }
 
     pub(crate) fn process(&self, attribute: AttributeId) -> &Process {
@@ -154,26 +155,25 @@ impl Pairs {
 
     /// Counts a call that is dispatched. Weights are frozen if the evidence begins with it.
     pub(super) fn enter(&mut self, arm: ArmId, attribute: AttributeId, prior: &Prior) {
-        let evidence = &self.get(arm, attribute).evidence;
+        let (state, pair, _) = self.parts(arm, attribute);
+        let evidence = &mut pair.evidence;
         if evidence.begins_at != Evidence::NEVER && evidence.weights == WeightsId::UNSET {
-            self.get_mut(arm, attribute).evidence.weights = self.freeze_weights(attribute, prior);
+            evidence.weights = state.weights.freeze(&state.process, prior);
         }
-        let is_exact = self.attributes[attribute.index()].declared.is_exact();
-        let pair = self.get_mut(arm, attribute);
+        evidence.closed |= state.declared.is_exact();
         pair.tally.dispatched_count += 1;
-        pair.evidence.closed |= is_exact;
     }
 
     /// The weights for a pair whose evidence is about to begin.
     pub(super) fn freeze_weights(&mut self, attribute: AttributeId, prior: &Prior) -> WeightsId {
         let AttributeState { weights, process, .. } = &mut self.attributes[attribute.index()];
-        weights.freeze(process, *prior)
+        weights.freeze(process, prior)
     }
 
     /// Counts a score in the tally of its pair.
     #[inline]
     pub(super) fn tally(&mut self, arm: ArmId, attribute: AttributeId, score: f64) {
-        let (pair, wealths) = self.with_wealths(arm, attribute);
+        let (_, pair, wealths) = self.parts(arm, attribute);
         pair.tally.returned_count += 1;
         pair.tally.sum += score;
         if let Some(wealths) = wealths {
@@ -189,29 +189,26 @@ impl Pairs {
         floors: Floors,
         score: f64,
     ) -> bool {
-        let index = self.index(arm, attribute);
-        let state = &self.attributes[attribute.index()];
-        let slot = state.wealth_slot;
-        let wealths = slot.map(|slot| &mut self.wealths[arm.index() * self.bounded_count + slot]);
+        let guarantee = self.guarantee;
+        let (state, Pair { evidence, .. }, wealths) = self.parts(arm, attribute);
         let method = EvidenceMethod {
             floor: floors.of_evidence,
             floor_against: floors.against,
-            ..method(state, self.guarantee)
+            ..method(state, guarantee)
         };
-        let evidence = &mut self.list[index].evidence;
         evidence.absorb(method, wealths, score);
         evidence.against > floors.against && !state.declared.is_exact()
     }
 
     /// The next call of the stream does not score this pair.
     pub(super) fn skip(&mut self, arm: ArmId, attribute: AttributeId) {
-        let (pair, wealths) = self.with_wealths(arm, attribute);
+        let (_, pair, wealths) = self.parts(arm, attribute);
         pair.evidence.skip(wealths);
     }
 
     /// Takes a call that never began out of the stream; it is not in the evidence yet.
     pub(super) fn forget(&mut self, arm: ArmId, attribute: AttributeId, order: u64) {
-        let (pair, wealths) = self.with_wealths(arm, attribute);
+        let (_, pair, wealths) = self.parts(arm, attribute);
         pair.evidence.forget(order, wealths);
     }
 
@@ -240,12 +237,8 @@ impl Pairs {
         belief: Belief,
         stream_len: u64,
     ) -> &[f64] {
-        let index = self.index(arm, attribute);
-        let state = &mut self.attributes[attribute.index()];
-        let slot = state.wealth_slot;
-        let wealths = slot.map(|slot| &mut self.wealths[arm.index() * self.bounded_count + slot]);
-        let evidence = &mut self.list[index].evidence;
-        let row = state.weights.freeze_for(&state.process, belief.into(), evidence.weights);
+        let (state, Pair { evidence, .. }, wealths) = self.parts(arm, attribute);
+        let row = state.weights.freeze_for(&state.process, belief, evidence.weights);
         evidence.weights = row;
         evidence.begin_after(stream_len, wealths);
         state.weights.row(row)

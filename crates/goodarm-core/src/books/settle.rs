@@ -258,7 +258,7 @@ impl Books {
             self.absorb_early(arm, lead);
         } else {
             let position = StreamPosition { target: Target::Arm(arm, lead), order };
-            self.streams.keep_early(position, scores);
+            self.streams.early.insert(position, scores);
         }
         for member in 0..self.problem.members(lead).len() {
             let attribute = self.problem.members(lead)[member];
@@ -302,7 +302,7 @@ impl Books {
     fn absorb_early(&mut self, arm: ArmId, lead: AttributeId) {
         let target = Target::Arm(arm, lead);
         let next = |books: &Self| StreamPosition { target, order: books.evidence_count(arm, lead) };
-        while let Some(scores) = self.streams.take_early(next(self)) {
+        while let Some(scores) = self.streams.early.remove(&next(self)) {
             self.absorb_all(arm, lead, &scores);
         }
     }
@@ -321,7 +321,7 @@ impl Books {
                 self.question(question).votes(attribute).score(order, label).map(Some)
             }
             target @ Target::Arm(_, lead) => {
-                let scores = self.streams.early(StreamPosition { target, order })?;
+                let scores = self.streams.early.get(&StreamPosition { target, order })?;
                 let member = self.problem.members(lead).iter().position(|it| *it == attribute)?;
                 Some(scores.score(member))
             }

@@ -14,7 +14,7 @@ use crate::units::ServiceId;
 pub(crate) struct Streams {
     pub(super) in_flight: Outstanding<InFlight>,
     /// Scores that are back but wait for an earlier call of their stream.
-    early: BTreeMap<StreamPosition, Outcome>,
+    pub(super) early: BTreeMap<StreamPosition, Outcome>,
     retries: VecDeque<Retry>,
     /// The number of retries of each stream; never 0.
     retry_counts: BTreeMap<Target, u64>,
@@ -59,19 +59,6 @@ impl Streams {
         self.ticket_next += 1;
         self.in_flight.push(ticket, call);
         ticket
-    }
-
-    /// Keeps scores that are back before an earlier call of their stream.
-    pub(super) fn keep_early(&mut self, position: StreamPosition, scores: Outcome) {
-        self.early.insert(position, scores);
-    }
-
-    pub(super) fn early(&self, position: StreamPosition) -> Option<&Outcome> {
-        self.early.get(&position)
-    }
-
-    pub(super) fn take_early(&mut self, position: StreamPosition) -> Option<Outcome> {
-        if self.early.is_empty() { None } else { self.early.remove(&position) }
     }
 
     /// Adds a retry of a void call.

@@ -38,12 +38,12 @@ impl Weights {
     }
 
     /// The row for a pair that is about to be dispatched for the first time.
-    pub(crate) fn freeze(&mut self, process: &Process, prior: Prior) -> WeightsId {
+    pub(crate) fn freeze(&mut self, process: &Process, prior: &Prior) -> WeightsId {
         if let Some(gaps) = process.gaps()
             && prior.differs_from(&self.learned_from)
         {
-            self.learned_from = prior;
-            self.rows.push(learned(process, &gaps, prior.into(), DEFAULT_SHARE));
+            self.learned_from = *prior;
+            self.rows.push(learned(process, &gaps, prior.belief(), DEFAULT_SHARE));
         }
         self.newest()
     }
@@ -53,7 +53,7 @@ impl Weights {
     pub(crate) fn freeze_for(
         &mut self,
         process: &Process,
-        likely: Gaps,
+        likely: Belief,
         before: WeightsId,
     ) -> WeightsId {
         let Some(gaps) = process.gaps() else { return self.newest() };
@@ -78,30 +78,15 @@ fn default_weights(process: &Process) -> LogWeights {
     }
 }
 
-/// Which gaps are likely, and how much scores scatter.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Gaps {
-    pub(crate) mean: f64,
-    pub(crate) sd: f64,
-    pub(crate) noise_variance: f64,
-}
-
-impl From<Prior> for Gaps {
-    fn from(prior: Prior) -> Self {
-        Self { mean: prior.gap_mean, sd: prior.gap_sd, noise_variance: prior.noise_variance }
-    }
-}
-
-impl From<Belief> for Gaps {
-    fn from(belief: Belief) -> Self {
-        Self { mean: belief.gap, sd: belief.sd, noise_variance: belief.variance }
-    }
-}
-
 // w = a default + (1 - a) norm(d exp(-(d - m)²/(2s²))), (m, s) what is believed of gaps
-fn learned(process: &Process, gaps: &[f64; BETS], likely: Gaps, default_share: f64) -> LogWeights {
+fn learned(
+    process: &Process,
+    gaps: &[f64; BETS],
+    likely: Belief,
+    default_share: f64,
+) -> LogWeights {
     let mut density = gaps.map(|gap| {
-        let distance = (gap - likely.mean) / likely.sd;
+        let distance = (gap - likely.gap) / likely.sd;
         gap * libm::exp(-0.5 * distance * distance)
     });
     let total: f64 = density.iter().sum();
@@ -113,7 +98,7 @@ fn learned(process: &Process, gaps: &[f64; BETS], likely: Gaps, default_share: f
         // A gap asks for a stake that also depends on the noise.
         let mut by_stake = [0.0; BETS];
         for (share, gap) in density.iter().zip(gaps) {
-            let stake = bounded.best_stake(*gap, likely.noise_variance);
+            let stake = bounded.best_stake(*gap, likely.variance);
             by_stake[bounded.nearest(stake)] += share;
         }
         density = by_stake;

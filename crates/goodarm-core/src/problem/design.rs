@@ -93,23 +93,14 @@ pub enum DesignError {
         with: usize,
     },
     /// An exact attribute is asked once, any other again and again.
-    #[error("attribute {attribute}: attributes of one call are all exact, or none of them is")]
-    ExactAndNot {
-        /// The second of the two.
-        attribute: usize,
-    },
+    #[error("attribute {0}: attributes of one call are all exact, or none of them is")]
+    ExactAndNot(usize),
     /// A reply agrees with an answer or does not.
-    #[error("attribute {attribute}: votes are binary scores")]
-    VotesNotBinary {
-        /// Which attribute.
-        attribute: usize,
-    },
+    #[error("attribute {0}: votes are binary scores")]
+    VotesNotBinary(usize),
     /// Votes are about questions.
-    #[error("attribute {attribute}: there are votes, but no questions")]
-    VotesWithoutQuestions {
-        /// Which attribute.
-        attribute: usize,
-    },
+    #[error("attribute {0}: there are votes, but no questions")]
+    VotesWithoutQuestions(usize),
     /// There must be 1 to [`ARMS_MAX`] questions.
     #[error("questions: {0} is not between 1 and {ARMS_MAX}")]
     Questions(usize),
@@ -156,11 +147,8 @@ pub enum DesignError {
         reason: CostError,
     },
     /// A price must not be zero.
-    #[error("price of generator {generator}: a price must be more than 0")]
-    GeneratorPriceZero {
-        /// Whose price.
-        generator: usize,
-    },
+    #[error("price of generator {0}: a price must be more than 0")]
+    GeneratorPriceZero(usize),
     /// Where answers are made, at least one may be.
     #[error("candidates max: {0} is not between 1 and {PROPOSED_ANSWERS_MAX}")]
     CandidatesMax(usize),
@@ -209,17 +197,17 @@ impl CallLayout {
                         return Err(DesignError::CallsOf { attribute, with });
                     }
                     if attributes[with].is_exact() != attributes[attribute].is_exact() {
-                        return Err(DesignError::ExactAndNot { attribute });
+                        return Err(DesignError::ExactAndNot(attribute));
                     }
                     calls.leads[attribute] = AttributeId::at(with);
                     calls.members[with].push(AttributeId::at(attribute));
                     calls.members[attribute].clear();
                 }
                 ScoredBy::Votes { .. } if !has_questions => {
-                    return Err(DesignError::VotesWithoutQuestions { attribute });
+                    return Err(DesignError::VotesWithoutQuestions(attribute));
                 }
                 ScoredBy::Votes { .. } if attributes[attribute].scores() != ScoreModel::Binary => {
-                    return Err(DesignError::VotesNotBinary { attribute });
+                    return Err(DesignError::VotesNotBinary(attribute));
                 }
                 ScoredBy::OwnCalls | ScoredBy::Votes { .. } => {}
             }
@@ -325,7 +313,7 @@ impl Questions {
         let checked = |(index, spec): (usize, GeneratorSpec<M>)| {
             let failed = |reason| DesignError::GeneratorPrice { generator: index, reason };
             match spec.price.to_price().map_err(failed)? {
-                Cost::ZERO => Err(DesignError::GeneratorPriceZero { generator: index }),
+                Cost::ZERO => Err(DesignError::GeneratorPriceZero(index)),
                 price => Ok(Generator { name: spec.name, price }),
             }
         };

@@ -42,7 +42,7 @@ fn row(
     (gap_mean, gap_sd, noise_variance): (f64, f64, f64),
 ) -> LogWeights {
     let prior = Prior { gap_mean, gap_sd, noise_variance, ..Prior::START };
-    let id = weights.freeze(process, prior);
+    let id = weights.freeze(process, &prior);
     *weights.row(id)
 }
 
@@ -188,7 +188,7 @@ fn learned_weights_are_not_negative_and_sum_to_at_most_one() {
             Process::Bounded(Bounded::new(threshold, (0.0, 1.0))),
         ] {
             let mut weights = Weights::new(&process, Prior::START);
-            let default = *weights.row(weights.clone().freeze(&process, Prior::START));
+            let default = *weights.row(weights.clone().freeze(&process, &Prior::START));
             assert!(default.map(f64::exp).iter().sum::<f64>() <= 1.0 + 4.0 * f64::EPSILON);
             for _ in 0..500 {
                 let belief = (
@@ -211,11 +211,11 @@ fn a_row_of_weights_is_never_rewritten() {
     let process = Process::Binary(Binary::new(0.5));
     let mut weights = Weights::new(&process, Prior::START);
     let belief = |gap_mean: f64| Prior { gap_mean, ..Prior::START };
-    let ids = [0.15, 0.1, 0.1001, 0.4].map(|mean| weights.freeze(&process, belief(mean)));
+    let ids = [0.15, 0.1, 0.1001, 0.4].map(|mean| weights.freeze(&process, &belief(mean)));
     assert_eq!(ids, [0, 1, 1, 2].map(WeightsId), "a new row when the belief has changed");
     let before = ids.map(|id| *weights.row(id));
     for step in 0..50 {
-        weights.freeze(&process, belief(0.02 + 0.01 * f64::from(step % 7)));
+        weights.freeze(&process, &belief(0.02 + 0.01 * f64::from(step % 7)));
     }
     assert_eq!(ids.map(|id| *weights.row(id)), before);
     assert!(before[1][0] > before[3][0], "smaller gaps, more weight on the smallest");

@@ -202,7 +202,8 @@ fn arms_join_while_the_session_goes_on() {
         }
     };
     drive(&mut session, 10, &mut events);
-    assert_eq!(session.add_arm(), Ok(ArmId(3)));
+    assert_eq!(session.add_arms(1), Ok(()));
+    assert_eq!(session.books().problem().arm_count(), 4);
     session.add_arms(2).unwrap();
     events.extend([Event::ArmsAdded { count: 1 }, Event::ArmsAdded { count: 2 }]);
     drive(&mut session, 10_000, &mut events);

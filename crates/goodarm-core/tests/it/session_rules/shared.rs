@@ -351,7 +351,7 @@ fn a_design_that_makes_no_sense_is_refused() {
     let chain = refused(vec![own, with(0), with(1)], &[BINARY; 3]);
     assert_eq!(chain, DesignError::CallsOf { attribute: 2, with: 1 });
     let mixed = refused(vec![own, with(0)], &[ScoreModel::Exact, BINARY]);
-    assert_eq!(mixed, DesignError::ExactAndNot { attribute: 1 });
+    assert_eq!(mixed, DesignError::ExactAndNot(1));
     let votes = refused(vec![ScoredBy::Votes { proposes: true }], &[BINARY]);
-    assert_eq!(votes, DesignError::VotesWithoutQuestions { attribute: 0 });
+    assert_eq!(votes, DesignError::VotesWithoutQuestions(0));
 }
