@@ -49,7 +49,7 @@ struct Table<'a> {
     name: &'a str,
     law: Law,
     threshold: f64,
-    /// Whether to show the paper's certificate, too.
+    /// Whether to show the paper's certificate as well.
     paper: bool,
 }
 

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_refused() {
+    fn invalid_amounts_are_refused() {
         for bad in [f64::NAN, f64::INFINITY, -1.0, -f64::MIN_POSITIVE, 1.1e15] {
             assert!(Cost::of_price(bad).is_err(), "{bad}");
         }

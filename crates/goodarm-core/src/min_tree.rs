@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_that_grew_is_one_that_was_always_so_large() {
+    fn a_grown_tree_equals_a_new_one_of_that_size() {
         let mut grown = MinTree::new(0, f64::ABSENT);
         let mut state = 3_u64;
         for count in 1..200_usize {

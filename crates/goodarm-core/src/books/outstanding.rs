@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_a_map_that_forgets_its_holes() {
+    fn it_equals_a_map_and_drops_its_holes() {
         let mut state = 5_u64;
         let (mut queue, mut map) = (Outstanding::default(), BTreeMap::new());
         for ticket in 0..5000 {

@@ -86,7 +86,7 @@ fn one_wrong_label_at_the_strict_end_does_not_end_the_search() {
 }
 
 #[test]
-fn what_is_shown_behind_a_gap_does_not_count() {
+fn steps_after_a_gap_do_not_count() {
     // The strictest arms are wrong, so that the start fails; far down there would be enough right ones.
     let means: Vec<f64> = (0..1000).map(|arm| (real_size(arm) + 0.5) / 1000.0).collect();
     let path = ThresholdPath::new(&[free(&means)], goal(0.9), 1000);
@@ -97,7 +97,7 @@ fn what_is_shown_behind_a_gap_does_not_count() {
 }
 
 #[test]
-fn the_start_knows_how_many_labels_there_are_and_not_what_they_say() {
+fn the_start_depends_on_the_number_of_labels_only() {
     let path = |labels| ThresholdPath::new(&[free(&ladder())], goal(0.9), labels);
     assert!(path(20).starts().is_empty(), "33 right ones show 0.9 at least");
     let passing = |labels| {
@@ -123,7 +123,7 @@ fn labels_needed_are_the_first_that_show_it() {
 }
 
 #[test]
-fn strange_pilots_have_paths_too() {
+fn degenerate_pilots_have_paths() {
     for columns in [vec![], vec![free(&[])], vec![free(&[0.0, 0.0])]] {
         let path = ThresholdPath::new(&columns, goal(0.9), 10);
         assert!(path.steps().is_empty() && path.starts().is_empty(), "{columns:?}");

@@ -112,7 +112,7 @@ fn plain_log_e([size, right, wrong]: [usize; 3], allowed: usize) -> f64 {
 }
 
 #[test]
-fn labels_to_go_is_what_it_takes() {
+fn labels_to_go_is_the_number_that_reaches_the_bound() {
     every_course(|mut claim, labels| {
         for label in labels.iter().chain([&true]) {
             for wanted in [0, 1, claim.size() / 2, claim.size() * 19 / 20, claim.size()] {
@@ -138,7 +138,7 @@ fn labels_to_go_is_what_it_takes() {
 
 /// The proof needs it, for every set: nothing is skipped when the bound is bisected for.
 #[test]
-fn the_evidence_falls_where_it_is_said_to() {
+fn falls_after_holds_only_where_the_evidence_falls() {
     for size in [2, 3, 10, 41] {
         for (right, wrong) in
             (0..=size).flat_map(|right| (0..=size - right).map(move |wrong| (right, wrong)))

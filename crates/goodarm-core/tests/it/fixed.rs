@@ -1,4 +1,4 @@
-//! A fixed design: the same calls for every pair, whatever comes back, and no certificate.
+//! A fixed design: the same calls for every pair, for any scores, and no certificate.
 
 use goodarm_core::policy::{NAMES, Parameters, by_name};
 use goodarm_core::{
@@ -64,7 +64,7 @@ fn counts(session: &Session, attribute: AttributeId) -> Vec<u64> {
 }
 
 #[test]
-fn every_pair_gets_its_calls_whatever_they_say() {
+fn every_pair_gets_its_calls_for_any_scores() {
     let mut session = session(Problem::new(spec(6, 1e6)).expect("sound"), "fixed", 40);
     assert_eq!(drive(&mut session), StopReason::AllCallsMade);
     // The check said all that it can say, and its no does not stop the judge.
@@ -132,7 +132,7 @@ fn generators_and_solvers_have_as_many_calls_for_every_question() {
         assert_eq!([0, 1].map(|it| state.asked_count_of(GeneratorId(it))), [4, 4]);
         assert_eq!(books.question(question).votes_back_count(JUDGE), 4);
     }
-    // Answers that were made are checked, too.
+    // Answers that were made are checked as well.
     assert!(books.problem().arm_count() > 4);
     assert!(counts(&session, CHECK).iter().all(|&count| count == 1));
     assert!(session.books().certified().is_empty());
@@ -156,7 +156,7 @@ fn nothing_is_certified_under_any_policy() {
 }
 
 #[test]
-fn more_arms_get_their_calls_too() {
+fn added_arms_get_their_calls() {
     let mut session = session(Problem::new(spec(2, 1e6)).expect("sound"), "fixed", 3);
     drive(&mut session);
     session.add_arms(2).expect("nothing was promised");

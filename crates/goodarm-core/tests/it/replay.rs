@@ -53,7 +53,7 @@ fn replayed_events_rebuild_the_session_bit_for_bit() {
     }
 }
 
-/// A caller whose calls hang asks about other arms, whatever the policy would choose.
+/// A runner whose calls hang asks about other arms than the policy would choose.
 #[test]
 fn calls_that_the_policy_did_not_choose_are_replayed_as_well() {
     let mut other_count = 0;
@@ -93,7 +93,7 @@ fn calls_that_the_policy_did_not_choose_are_replayed_as_well() {
 }
 
 #[test]
-fn a_run_cut_anywhere_goes_on_as_if_it_had_not_been_cut() {
+fn a_run_that_is_cut_anywhere_continues_unchanged() {
     let scenario = long_scenario();
     let (events, session) = record(&scenario, "rcb");
     for cut in [1, events.len() / 3, events.len() - 1] {
@@ -121,7 +121,7 @@ fn a_record_of_another_run_is_noticed() {
 /// The same where one call scores several attributes, arms share questions, and answers are born: with
 /// failures, void calls and releases, in random order.
 #[test]
-fn designed_problems_are_rebuilt_bit_for_bit_too() {
+fn designed_problems_are_rebuilt_bit_for_bit() {
     let (mut births, mut certificates) = (0, 0);
     for seed in 0..600 {
         let problem = random_problem(seed);

@@ -57,7 +57,7 @@ fn lab(guarantee: Guarantee, scores: Scores) -> Lab {
     }
 }
 
-/// Whatever policy chooses the calls, and however many are in flight, P(an error) ≤ δ.
+/// P(an error) ≤ δ under any policy, with any number of calls in flight.
 fn check_every_policy(guarantee: Guarantee, trials_each: u32) {
     for scores in every_score() {
         let lab = lab(guarantee, scores);

@@ -56,7 +56,7 @@ fn grids_claim_what_they_should_and_no_more() {
         };
         let rounding = 20.0 * f64::EPSILON * (1.0 + largest_term + exact.abs());
         assert!(found <= exact, "{row}: {found} claims too much");
-        // What the bound on the rates below ξ costs; nobody looks at evidence below 1.
+        // The loss by the bound on the rates below ξ; evidence below 1 is never used.
         let bound = match (sigma > 0.0, exact > 0.0) {
             (true, _) => 0.0,
             (false, true) => 1e-3 * (-exact).exp(),
@@ -248,7 +248,7 @@ fn evidence_against_is_evidence_for_the_mirror_image() {
 
 /// The quick look never passes over evidence that is there, and often saves a long one.
 #[test]
-fn a_quick_look_misses_nothing() {
+fn the_quick_bound_is_never_below_the_evidence() {
     let mut random = Random::new(3);
     let (mut looks, mut spared) = (0, 0);
     for _ in 0..20_000 {
@@ -278,7 +278,7 @@ fn a_quick_look_misses_nothing() {
             spared += u32::from(log_e_max < 6.0);
         }
         let more = binary.log_e(&weights, count + 1, successes + 1.0) - found[0].0;
-        assert!(more <= binary.gain_max() + 1e-9, "one success brings {more}");
+        assert!(more <= binary.gain_max() + 1e-9, "one success adds {more}");
     }
     assert!(spared > looks / 4, "{spared} of {looks}");
 }

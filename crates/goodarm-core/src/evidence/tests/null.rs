@@ -248,7 +248,7 @@ fn a_pair_keeps_the_weights_of_its_first_dispatch() {
         })
         .collect();
     assert!(begun.iter().any(|&id| id != WeightsId(0)), "later arms learn from earlier ones");
-    assert_eq!(call(0, 0.0), WeightsId(0), "what has been begun is never weighed anew");
+    assert_eq!(call(0, 0.0), WeightsId(0), "a pair keeps its weights once its evidence has begun");
     for (arm, &id) in (1..40).zip(&begun) {
         assert_eq!(call(arm, 0.0), id);
     }

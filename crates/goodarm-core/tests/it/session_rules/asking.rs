@@ -72,7 +72,7 @@ fn asking_while_there_is_nothing_to_do_changes_nothing() {
 
 /// One arm that always passes and one that never does: the money ends before anything is certified.
 #[test]
-fn what_would_still_be_needed_is_told_of_arms_that_look_good() {
+fn the_remaining_cost_is_forecast_for_arms_that_look_good() {
     let spec = ProblemSpec { budget: 20.0, ..spec(2, Guarantee::Union, &[ScoreModel::Binary]) };
     let mut session = Session::new(problem(spec), round_robin());
     let mut costs = Vec::new();
@@ -132,7 +132,7 @@ fn check_refused(
 }
 
 #[test]
-fn a_policy_that_names_what_may_not_be_pulled_is_told_so() {
+fn a_policy_that_names_a_closed_pair_is_refused() {
     let mut spec = ProblemSpec { budget: 4.5, ..spec(3, Guarantee::Holm, &EXACT) };
     spec.attributes[1].price = 3.0;
     let scripted = Scripted::default();
@@ -150,7 +150,7 @@ fn a_policy_that_names_what_may_not_be_pulled_is_told_so() {
     check_refused(&scripted, &mut session, (1, FIRST), DispatchError::PairClosed(one, FIRST));
     check_refused(&scripted, &mut session, (1, SECOND), DispatchError::NotAffordable(SECOND));
     scripted.request(2, FIRST);
-    assert!(matches!(session.ask(), Ok(Ask::Call(_))), "the session goes on");
+    assert!(matches!(session.ask(), Ok(Ask::Call(_))), "the session continues");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn no_policy_gets_a_call_past_a_certificate() {
 
 /// Where all that is left cannot be asked about any more, nothing has been decided.
 #[test]
-fn blocked_streams_are_no_decision() {
+fn blocked_streams_do_not_decide_an_arm() {
     let exhausted = Failure::Blocking(BlockingFailure::Exhausted);
     for guarantee in [Guarantee::FalseDiscovery, Guarantee::Lent] {
         let mut session =
@@ -184,7 +184,7 @@ fn blocked_streams_are_no_decision() {
 
 /// Arms that look alike come in an order of the seed's, which is not that of their numbers.
 #[test]
-fn the_first_looks_follow_the_seed() {
+fn the_order_of_first_calls_follows_the_seed() {
     let first_arms = |seed| -> Vec<u32> {
         let problem = problem(spec(40, Guarantee::Lent, &[ScoreModel::Binary]));
         let mut session = Session::new(problem, Rcb::seeded(seed));

@@ -141,7 +141,7 @@ fn no_sequence_of_events_makes_the_books_panic_and_what_they_refuse_changes_noth
     assert!(taken > 20_000 && refused > 20_000, "{taken} {refused}");
 }
 
-/// A session that is given a record with one event changed notices it or goes on, but does not panic.
+/// A session with a record in which one event is changed reports it or continues, but does not panic.
 #[test]
 fn a_record_with_one_event_changed_does_not_make_a_session_panic() {
     let mut noticed = 0;

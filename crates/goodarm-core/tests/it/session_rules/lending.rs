@@ -104,7 +104,7 @@ fn a_release_returns_what_the_present_evidence_is_worth() {
         let clean = !scores.contains(&0.0) && calls_out == 0;
         assert_eq!((back - 0.5).abs() < 1e-9, clean, "{scores:?} {calls_out}: {back}");
         assert!(books.share(ARM).is_none() && has_none(&books));
-        // A new loan begins anew, whatever is still out.
+        // A new loan begins new evidence, with calls still in flight.
         books.lend(ARM, Share::of(0.1)).unwrap();
         for pull in &out {
             answer(&mut books, pull, 1.0);
@@ -120,7 +120,7 @@ fn a_release_returns_what_the_present_evidence_is_worth() {
 }
 
 #[test]
-fn what_an_exact_verifier_says_needs_no_share() {
+fn exact_scores_need_no_share() {
     let exact = [ScoreModel::Exact, ScoreModel::Binary];
     let mut books = super::books(3, Guarantee::Lent, &exact);
     // Asked before the loan, and still known after it.
@@ -146,7 +146,7 @@ fn what_an_exact_verifier_says_needs_no_share() {
 }
 
 #[test]
-fn what_cannot_be_lent_is_refused() {
+fn impossible_loans_are_refused() {
     let mut books = books(2, Guarantee::Lent, BINARY);
     let too_much = |asked, pool| Err(LendError::NotInPool { asked, pool });
     assert_eq!(books.lend(ARM, Share::NONE), too_much(Share::NONE, Share::WHOLE));
@@ -188,7 +188,7 @@ fn a_void_look_leaves_no_trace() {
 }
 
 #[test]
-fn arms_join_while_the_session_goes_on() {
+fn arms_are_added_during_a_session() {
     let spec = ProblemSpec { budget: 3000.0, ..spec(3, Guarantee::Lent, &[ScoreModel::Binary; 2]) };
     let mut events = Vec::new();
     let mut session = Session::new(problem(spec.clone()), Rcb::seeded(5));
@@ -217,7 +217,7 @@ fn arms_join_while_the_session_goes_on() {
 
 /// What was hopeless may not be so with more arms.
 #[test]
-fn arms_that_join_are_worth_a_call() {
+fn added_arms_are_called() {
     let spec = ProblemSpec { budget: 200.0, ..spec(2, Guarantee::Lent, BINARY) };
     let options = Options { stop_when_hopeless: true, ..Options::default() };
     let mut session = Session::with_options(problem(spec), Rcb::new(), options).unwrap();

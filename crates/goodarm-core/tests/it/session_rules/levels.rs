@@ -102,9 +102,9 @@ fn prior_weights_move_the_levels() {
     }
 }
 
-/// Condition 5: a heavy arm that has gone leaves what the light ones weigh, however many there are.
+/// Condition 5: when a heavy arm leaves, the exact sum of the light weights is left, for any number of them.
 #[test]
-fn weights_of_very_different_size_leave_what_is_left() {
+fn a_large_weight_that_leaves_does_not_lose_the_small_ones() {
     const LIGHT: u32 = 200_000;
     let weights = [vec![1e9], vec![5e-8; LIGHT as usize]].concat();
     let spec = ProblemSpec {
@@ -118,7 +118,7 @@ fn weights_of_very_different_size_leave_what_is_left() {
     assert!(found >= lowest && found < lowest + 1e-9, "{found}, not {lowest}");
 }
 
-/// What is shown of a certified arm is what it had to reach, not what nobody has to reach any more.
+/// A certified arm shows the level that it had to reach, not a level after its certificate.
 #[test]
 fn a_certified_arm_keeps_the_level_of_its_certificate() {
     for guarantee in GUARANTEES {
@@ -176,7 +176,7 @@ fn an_arm_that_fails_an_exact_verifier_leaves() {
             } else {
                 answer(&mut books, &pull, 0.499);
             }
-            // A failure says nothing against the answer.
+            // A failure is not evidence against the answer.
             let status = if counted { ArmStatus::Undecided } else { ArmStatus::Rejected };
             assert_eq!(books.status(ArmId(0)), status);
             assert!(!books.is_active(ArmId(0)));
@@ -323,7 +323,7 @@ fn for_false_discovery_a_lone_good_arm_is_not_left_behind() {
 
 /// The same scores on another scale prove the same, and failures are the lowest of them.
 #[test]
-fn a_range_is_only_a_scale() {
+fn decisions_do_not_depend_on_the_scale_of_a_range() {
     for guarantee in [Guarantee::Holm, Guarantee::FalseDiscovery] {
         let of = |scores: ScoreModel, threshold: f64| {
             let mut spec = spec(2, guarantee, &[scores]);

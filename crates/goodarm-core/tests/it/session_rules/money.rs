@@ -99,7 +99,7 @@ fn a_lost_call_is_paid_and_made_again_only_if_it_says_the_same_again() {
     let pull = send(&mut exact, 0, FIRST);
     exact.fail(pull.ticket, lost, UNIT).unwrap();
     assert_eq!((exact.ledger().settled(), exact.ledger().reserved()), (UNIT, UNIT));
-    assert!(exact.is_active(ArmId(0)), "nothing is held against the answer");
+    assert!(exact.is_active(ArmId(0)), "a lost call does not count against the answer");
     assert!(exact.dispatch_retry().is_some());
 
     let mut noisy = Books::new(problem(binary(3.0)));
@@ -130,7 +130,7 @@ fn a_share_of_the_money_limits_what_is_in_flight() {
 }
 
 #[test]
-fn options_that_make_no_sense_are_refused() {
+fn options_out_of_range_are_refused() {
     for in_flight_share in [0.0, -1.0, 1.01, f64::INFINITY, f64::NAN] {
         let options = Options { in_flight_share, ..Options::default() };
         let session = Session::with_options(problem(binary(1.0)), round_robin(), options);
@@ -140,7 +140,7 @@ fn options_that_make_no_sense_are_refused() {
 
 /// Condition 18: more money is always valid, less is not.
 #[test]
-fn a_raised_budget_goes_on_and_a_lowered_one_is_refused() {
+fn a_budget_can_be_raised_and_not_lowered() {
     for name in goodarm_core::policy::NAMES {
         let means = vec![vec![0.9]; 3];
         let parameters =
@@ -178,7 +178,7 @@ fn waste(session: &mut Session) -> Ask {
 }
 
 #[test]
-fn a_hopeless_session_keeps_its_money_if_told_to() {
+fn a_hopeless_session_stops_if_the_option_is_set() {
     let session = |stop_when_hopeless| {
         let options = Options { stop_when_hopeless, ..Options::default() };
         Session::with_options(problem(binary(3000.0)), round_robin(), options).unwrap()
@@ -275,7 +275,7 @@ impl RandomCaller {
 }
 
 #[test]
-fn the_budget_is_kept_whatever_callers_and_policies_do() {
+fn the_budget_holds_for_any_services_and_policies() {
     let scores = [ScoreModel::Binary, SUB_GAUSSIAN, ScoreModel::UNIT, ScoreModel::Exact];
     for seed in 0..60 {
         let guarantee = GUARANTEES[usize::try_from(seed % 4).unwrap()];

@@ -114,7 +114,7 @@ fn a_vote_scores_every_answer_for_one_price() {
     assert_eq!(sums(&books), [(1, 0.0), (1, 1.0), (1, 0.0), (0, 0.0)]);
     assert_eq!((books.ledger().settled(), books.observation_count()), (UNIT, 1));
     assert_eq!(books.question(QUESTION).spent_on_votes(), UNIT);
-    // A final answer that cannot be read, one that nobody gave, and a failed call are for none.
+    // An unreadable final answer, one that no arm has, and a failed call are votes for no arm.
     let pull = ask(&mut books, VOTES);
     books.answer(pull.ticket, None, UNIT).unwrap();
     vote(&mut books, 1);
@@ -146,8 +146,8 @@ fn votes_count_in_dispatch_order_for_all_answers() {
     }
 }
 
-/// With the factor 1/ξ all votes count, those before the birth too; a loan counts only what is dispatched
-/// after it, whatever is still out.
+/// With the factor 1/ξ all votes count, also those before the birth; after a loan only votes dispatched since
+/// then count, with any calls in flight.
 #[test]
 fn the_votes_before_a_birth_count_in_a_union_and_not_before_a_loan() {
     let mut books = Set::new(Guarantee::Union, PROPOSING, &[&[0], &[0]]).books();
@@ -172,7 +172,7 @@ fn the_votes_before_a_birth_count_in_a_union_and_not_before_a_loan() {
     assert!(evidence > 0.0 && evidence <= 2.0_f64.ln(), "one vote: {evidence}");
 }
 
-/// A void vote that was dispatched before the loan is no vote before the loan; its retry counts.
+/// A void vote that was dispatched before the loan does not count as one before it; its retry counts.
 #[test]
 fn a_void_vote_leaves_no_trace_and_its_retry_is_the_last() {
     let mut books = Set::new(Guarantee::Lent, PROPOSING, &[&[0]]).books();
@@ -300,7 +300,7 @@ fn no_more_fresh_answers_are_made_than_stated() {
 }
 
 #[test]
-fn a_generator_with_nothing_more_to_say_is_not_asked_again_about_that_question() {
+fn an_exhausted_generator_is_not_asked_again_about_that_question() {
     let mut set = Set::new(Guarantee::Union, PLAIN, &[&[], &[]]);
     set.generators = 2;
     let mut books = set.books();
@@ -357,7 +357,7 @@ fn a_question_without_an_answer_that_could_be_certified_gives_back_its_retries()
 }
 
 #[test]
-fn votes_propose_no_more_than_so_many_answers() {
+fn votes_propose_a_limited_number_of_answers() {
     let mut books = Set::new(Guarantee::Lent, PROPOSING, &[&[]]).books();
     for label in 0..80 {
         let born = vote(&mut books, label);
@@ -381,7 +381,7 @@ fn a_reply_of_the_wrong_kind_changes_nothing() {
     let ticket = judged.ticket;
     let wrong = SettleError::OtherReply { ticket, expected: ExpectedOutcome::Scores(1) };
     assert_eq!(books.answer(ticket, Some(Label(0)), UNIT), Err(wrong));
-    // A vote is asked of the question, by whatever door.
+    // A vote is asked of the question, by any of the ways in.
     let votes = DispatchError::AskedOfQuestions(FIRST);
     assert_eq!(books.dispatch(Target::Arm(ArmId(0), FIRST)), Err(votes));
     let next = goodarm_core::Ticket(2);
@@ -438,7 +438,7 @@ fn the_level_of_a_question_counts_every_way_to_be_wrong() {
     near(level(&set), 2.0 * 5.0);
 }
 
-/// Always the same question, whatever it waits for.
+/// Always the same question, also while it waits for a call.
 struct Stubborn(Source);
 
 impl Policy for Stubborn {
@@ -485,7 +485,7 @@ fn a_call_in_place_of_one_that_hangs_is_about_another_question() {
     }
 }
 
-/// The answer that is said most often fails its judge: votes go on until another is proposed.
+/// The most frequent answer fails its judge: votes continue until another is proposed.
 #[test]
 fn votes_propose_again_where_a_judge_rejects_what_they_proposed() {
     let set =

@@ -97,7 +97,7 @@ fn a_range_goes_from_one_number_to_a_higher_one_with_the_threshold_inside() {
 }
 
 #[test]
-fn what_is_not_a_number_is_refused_everywhere() {
+fn nan_is_refused_everywhere() {
     let nan = f64::NAN;
     let spoilt = |spoil: &dyn Fn(&mut ProblemSpec)| {
         let mut flawed = spec(3, Guarantee::Holm, BINARY);
@@ -200,7 +200,7 @@ fn a_score_below_the_lowest_is_told_from_other_wrong_ones() {
 
 /// Like an index out of range: no answer is better than that of another pair.
 #[test]
-fn ids_that_are_not_there_are_not_answered_for_another_pair() {
+fn unknown_ids_do_not_read_another_pair() {
     for guarantee in super::GUARANTEES {
         let mut books = books(3, guarantee, BINARY);
         feed(&mut books, 1, FIRST, &[1.0; 3]);

@@ -43,7 +43,7 @@ fn evidence(books: &Books, attribute: AttributeId) -> f64 {
 }
 
 #[test]
-fn a_call_has_one_price_one_ticket_and_one_record_however_much_it_scores() {
+fn a_call_that_scores_several_pairs_has_one_price_ticket_and_record() {
     let script = Scripted::default();
     let mut session = script.session(rubric(2, Guarantee::Holm, &[BINARY, BINARY]));
     // Chosen for its second attribute, it is the call of the first.
@@ -113,9 +113,9 @@ fn a_missing_score_fails_its_attribute_alone() {
     }
 }
 
-/// Without a lowest score it blocks that attribute, and so does a score below the lowest; the others go on.
+/// Without a lowest score it blocks that attribute, and so does a score below the lowest; the others continue.
 #[test]
-fn a_score_that_no_number_can_stand_for_blocks_its_attribute_alone() {
+fn a_score_that_no_number_can_replace_blocks_its_attribute_alone() {
     for (second, reply) in [(SUB_GAUSSIAN, None), (ScoreModel::UNIT, Some(-0.5))] {
         let mut books = rubric_books(1, Guarantee::Lent, &[BINARY, second]);
         books.lend(ARM, Share::of(0.5)).unwrap();
@@ -151,7 +151,7 @@ fn a_release_does_not_clip_up_a_score_that_waits_for_an_earlier_one() {
     assert!((books.pool().unwrap().fraction() - 0.5).abs() < 1e-12, "{:?}", books.pool());
 }
 
-/// A reply without its only score is no excuse either.
+/// A reply without its only score counts as a failed call.
 #[test]
 fn a_single_score_that_is_missing_is_not_left_out() {
     let mut books = super::books(1, Guarantee::Lent, &[SUB_GAUSSIAN]);
@@ -179,9 +179,9 @@ fn a_blocked_attribute_does_not_get_back_the_scores_before_its_loan() {
     assert!(evidence(&books, SECOND) <= 0.0, "{}", evidence(&books, SECOND));
 }
 
-/// What an exact verifier has not said frees nobody's share of δ.
+/// A missing score of an exact verifier frees no part of δ.
 #[test]
-fn an_exact_score_that_is_missing_is_not_the_verifiers_word() {
+fn a_missing_exact_score_frees_no_part_of_delta() {
     let models = [ScoreModel::Exact, ScoreModel::Exact];
     let mut scored_by = vec![ScoredBy::OwnCalls, ScoredBy::CallsOf(0), ScoredBy::OwnCalls];
     for (reply, share_back, status) in [
@@ -267,7 +267,7 @@ fn a_void_call_leaves_every_stream_and_is_made_again_as_the_last() {
     books.fail(sent[1].ticket, RATE_LIMITED, UNIT).unwrap();
     books.tell_all(sent[0].ticket, &replies[0], UNIT).unwrap();
     assert_eq!(books.evidence_count(ARM, SECOND), 2);
-    // No other call of its streams may be recorded before it, by whatever attribute it is named.
+    // No other call of its streams may be recorded before it, under the name of any of its attributes.
     let next = goodarm_core::Ticket(3);
     let asked =
         |attribute| Event::Asked { ticket: next, target: Target::Arm(ARM, attribute), loan: None };
@@ -299,7 +299,7 @@ fn a_failed_call_fails_each_attribute_by_its_own_rule() {
 
 /// A caller whose calls hang names any attribute of the call.
 #[test]
-fn a_call_that_hangs_is_known_by_each_of_its_attributes() {
+fn a_hanging_call_is_awaited_by_each_of_its_attributes() {
     let script = Scripted::default();
     let problem = rubric(3, Guarantee::Union, &[BINARY, SUB_GAUSSIAN]);
     let mut session = script.session(problem.clone());
@@ -311,7 +311,7 @@ fn a_call_that_hangs_is_known_by_each_of_its_attributes() {
         events.push(pull.into());
         pull
     };
-    // The second attribute never gets a score for arm 0, which no longer waits all the same.
+    // The second attribute never gets a score for arm 0, but does not wait for one any more.
     let pull = ask(&mut session, 0, &mut events);
     session.tell_all(pull.ticket, &[Some(1.0), None], UNIT).unwrap();
     let outcome = Outcome::Scores([Some(1.0), None].into());
@@ -329,7 +329,7 @@ fn a_call_that_hangs_is_known_by_each_of_its_attributes() {
 }
 
 #[test]
-fn a_design_that_makes_no_sense_is_refused() {
+fn wrong_designs_are_refused() {
     let refused = |scored_by: Vec<ScoredBy>, models: &[ScoreModel]| {
         let spec = spec(1, Guarantee::Holm, models);
         match Problem::designed(spec, Design { scored_by, questions: None }) {

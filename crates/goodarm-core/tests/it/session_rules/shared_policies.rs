@@ -19,7 +19,7 @@ fn rubric(arms: usize, budget: f64, scores: &[ScoreModel]) -> Problem {
 }
 
 #[test]
-fn a_score_below_the_lowest_blocks_whatever_else_is_wrong_with_it() {
+fn a_score_below_the_lowest_blocks_before_other_checks() {
     for (model, score) in [(ScoreModel::Binary, -1.0), (ScoreModel::UNIT, -2e9)] {
         let mut books = Books::new(rubric(1, 100.0, &[ScoreModel::Binary, model]));
         let pull = send(&mut books, 0, FIRST);
@@ -115,7 +115,7 @@ fn an_answer_that_votes_have_proved_is_certified_when_it_is_made() {
         let ticket = asked(&mut books, Source::Votes(FIRST));
         assert_eq!(books.answer(ticket, Some(Label(7)), UNIT).unwrap(), None);
     }
-    assert!(books.certified().is_empty(), "nobody has given that answer");
+    assert!(books.certified().is_empty(), "no arm has that answer");
     let ticket = asked(&mut books, Source::Generator(GeneratorId(0)));
     let born = books.answer(ticket, Some(Label(7)), UNIT).unwrap();
     assert_eq!(books.certified(), [born.expect("a new answer")]);

@@ -1,4 +1,4 @@
-//! Callers that take hours, such as people: others go on meanwhile, and they are asked last.
+//! Services whose calls take hours, such as people: other calls continue meanwhile, and they are asked last.
 
 use goodarm_core::policy::NAMES;
 use goodarm_core::{Event, ServiceId};
@@ -39,7 +39,7 @@ fn drive_cheap(session: &mut Session, people: &mut Vec<Call>) {
 }
 
 #[test]
-fn others_go_on_while_people_think_and_no_more_people_are_asked_than_may_be() {
+fn fast_calls_continue_while_people_are_asked_up_to_the_limit() {
     let mut session = cascade(30, 4);
     let mut people = Vec::new();
     drive_cheap(&mut session, &mut people);
@@ -47,9 +47,9 @@ fn others_go_on_while_people_think_and_no_more_people_are_asked_than_may_be() {
     let books = session.books();
     let passed = |arm: ArmId| books.is_resolved(arm, FIRST);
     assert!(people.iter().all(|pull| passed(pull.arm())), "only what has passed the cheap check");
-    assert!(books.problem().arms().all(passed), "which goes on while they think");
+    assert!(books.problem().arms().all(passed), "the check continues while people think");
     assert_eq!(books.ledger().reserved(), Cost::from_units(160));
-    // Whoever answers is asked about the next.
+    // A person who has answered is asked about the next arm.
     let first = people.remove(0);
     session.tell(first.ticket, 1.0, first.ceiling).expect("it is in flight");
     assert_eq!(session.certified(), [first.arm()]);
@@ -58,7 +58,7 @@ fn others_go_on_while_people_think_and_no_more_people_are_asked_than_may_be() {
 }
 
 #[test]
-fn one_call_is_always_allowed_beside_those_of_people() {
+fn one_fast_call_is_always_allowed_beside_slow_ones() {
     let mut spec = spec(2, Guarantee::Union, &[ScoreModel::Binary, ScoreModel::Exact]);
     spec.budget = 20.0;
     let script = Scripted::default();
@@ -77,7 +77,7 @@ fn one_call_is_always_allowed_beside_those_of_people() {
 }
 
 #[test]
-fn a_policy_that_names_someone_who_has_enough_to_do_waits() {
+fn a_policy_that_names_a_service_at_its_limit_waits() {
     let script = Scripted::default();
     let mut session = script.session(problem(spec(3, Guarantee::Union, &[ScoreModel::Binary])));
     session.set_slow(session.books().problem().service_of(FIRST), 1);
@@ -94,7 +94,7 @@ fn a_policy_that_names_someone_who_has_enough_to_do_waits() {
 
 /// What is slow decides what is asked, so a replay that knows of it asks the same, under every policy.
 #[test]
-fn runs_with_slow_callers_end_and_are_replayed() {
+fn runs_with_slow_services_end_and_are_replayed() {
     let mut slow_count = 0;
     for seed in 0..60 {
         let scenario = random_scenario(7000 + seed);

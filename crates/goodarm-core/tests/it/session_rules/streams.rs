@@ -94,7 +94,7 @@ fn the_order_of_answers_does_not_matter_in_the_end() {
     }
 }
 
-/// Conditions 9, 11 and 12: whatever happened to a call, it counts as the lowest score.
+/// Conditions 9, 11 and 12: a counted failure of any kind is the lowest score.
 #[test]
 fn a_counted_failure_is_the_lowest_score() {
     for (model, lowest) in [(ScoreModel::Binary, 0.0), (ScoreModel::UNIT, 0.0), (FLOORED, -2.0)] {
@@ -137,9 +137,9 @@ fn without_a_lowest_score_a_counted_failure_blocks_the_stream() {
     }
 }
 
-/// Condition 13: a score below the lowest is not clipped up, and the end of a recording is no zero.
+/// Condition 13: a score below the lowest is not clipped up, and the end of a recording is not a zero.
 #[test]
-fn a_blocking_failure_ends_the_stream_and_says_nothing_about_the_arm() {
+fn a_blocking_failure_ends_the_stream_and_does_not_reject_the_arm() {
     for reason in [BlockingFailure::BelowLowest, BlockingFailure::Exhausted] {
         for (guarantee, model) in GUARANTEES
             .into_iter()
@@ -164,7 +164,7 @@ fn a_blocking_failure_ends_the_stream_and_says_nothing_about_the_arm() {
     }
 }
 
-/// The arm leaves at once where present values count, and other evidence may still speak against it.
+/// The arm leaves at once where present values count, and other evidence may still be against it.
 #[test]
 fn an_exact_failure_rejects_an_arm_with_a_blocked_stream() {
     for guarantee in GUARANTEES {

@@ -1,5 +1,5 @@
-//! The claim that so many answers of a set are right. The truth is one below what is claimed, so that every claim
-//! is an error; whoever labels looks after each label, and one error is enough. The wrong twins draw, stop or
+//! The claim that a number of the answers of a set are right. The truth is one below the claim, so that every claim
+//! is an error; the claim is read after each label, and one error is enough. The wrong twins draw, stop or
 //! count as they should not; the laboratory has them as [`Way`]s to label.
 //!
 //! Sets of up to 40 answers are gone through exactly, order by order: `claim/tests.rs`.
@@ -17,7 +17,7 @@ const TRIALS: u32 = 500;
 #[derive(Clone, Copy, Debug)]
 struct Set {
     size: usize,
-    /// So many are claimed to be right, if ever.
+    /// The number that is claimed to be right, if any.
     claimed: usize,
     delta: f64,
 }

@@ -36,7 +36,7 @@ enum Reading {
     Session,
     /// Wrong: e-BH on the highest e-value that each arm has ever had.
     RunningMaximum,
-    /// Wrong: the certified arms' e-values are enough on average, whatever the smallest of them are.
+    /// Wrong: the certified arms' e-values are enough on average; the smallest ones are not tested.
     OnAverage,
 }
 

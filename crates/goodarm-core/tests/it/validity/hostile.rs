@@ -130,13 +130,13 @@ pub(super) struct Gambler {
     stake: (f64, u32),
 }
 
-/// Observations between the first calls of two bad arms: priors are learned anew in between.
+/// Observations between the first calls of two bad arms: priors are learned again in between.
 const STAGGER: u64 = 20;
 /// An arm is left when it has lost this much of ln E.
 const LOSS_MAX: f64 = 1.0;
 /// An arm is left when it has won this much.
 const GAIN: f64 = 2.0;
-/// An arm is left when nothing has come of so many calls.
+/// An arm is left after this many calls without success.
 const TURN_MAX: u32 = 15;
 
 impl Gambler {

@@ -49,7 +49,7 @@ pub(super) const BINARY: Scores =
 
 pub(super) const THRESHOLDS: [f64; 2] = [0.5, 0.7];
 const PRICES: [f64; 2] = [1.0, 2.0];
-/// The mean of whatever is not on the boundary.
+/// The mean of attributes that are not on the boundary.
 const HIGH: f64 = 0.95;
 
 /// An instance, and how it is run. The first `good` arms are good; each other arm has one attribute

@@ -56,7 +56,7 @@ impl Honest {
 impl Lender for Honest {
     fn lend(&mut self, arm: u32, part: f64) {
         let pool = self.0.pool().expect("shares are lent").fraction();
-        // Whatever is refused is not lent.
+        // A refused share is not lent.
         let _ = self.0.lend(ArmId(arm), Share::of(pool * part));
     }
 
@@ -250,7 +250,7 @@ impl Player {
         }
     }
 
-    /// Plays half of the pool on an arm until luck turns, takes back what it can, and goes on.
+    /// Plays half of the pool on an arm until luck turns, takes back what it can, and continues.
     fn give_up_early(&mut self) {
         let mut arm = 0;
         while self.may_play() {
@@ -335,7 +335,7 @@ fn errors(strategy: (usize, Strategy), lender: impl Fn() -> Box<dyn Lender>) -> 
 }
 
 #[test]
-fn whatever_is_lent_and_released_the_books_are_wrong_with_probability_delta_at_most() {
+fn any_loans_and_releases_are_wrong_with_probability_delta_at_most() {
     for (index, (name, strategy)) in STRATEGIES.into_iter().enumerate() {
         let found = errors((index, strategy), || Box::new(Honest::new()));
         check_valid(name, found, TRIALS, DELTA);

@@ -44,7 +44,7 @@ struct Player {
     books: Books,
     coins: Random,
     calls_left: u32,
-    /// Every question has so many answers with equal chances.
+    /// Every question has this many answers with equal chances.
     answers: u64,
     /// One in four questions has a good first answer and a bad second one, and calls fail now and then.
     is_mixed: bool,
@@ -299,7 +299,7 @@ fn answers_that_borrow_are_wrong_with_probability_delta_at_most() {
     assert!(all > trials / 50, "{all} errors in {trials} sessions: they test nothing");
 }
 
-/// So many answers with equal chances of 1/n at a threshold of 1/n, all votes counting: the factor is n.
+/// n answers with equal chances of 1/n at a threshold of 1/n, all votes counting: the factor is n.
 fn label_errors(answers: u64, count: usize, delta: f64, trials: u32) -> u32 {
     let threshold = 1.0 / f64::from(u32::try_from(answers).expect("few"));
     let what = format!("{answers} {count} {delta}");
@@ -312,7 +312,7 @@ fn label_errors(answers: u64, count: usize, delta: f64, trials: u32) -> u32 {
     })
 }
 
-/// The label theorem: with the level of 1/ξ answers, however many there are and whoever proposes them.
+/// The label theorem: with the level of 1/ξ answers, for any number of them and any source.
 #[test]
 fn votes_on_all_answers_are_wrong_with_probability_delta_at_most() {
     for (answers, count, delta) in [(2, 1, 0.2), (5, 1, 0.2), (2, 5, 0.2), (5, 5, 0.2)] {
@@ -359,8 +359,8 @@ fn count(seed: u64, wrong: impl Fn(&mut Random) -> bool) -> u32 {
 }
 
 /// Every question has a good answer and a bad one at its threshold, judged one by one. Stepping down over
-/// questions: those whose bad answer is low are certified by their good one, and the level falls for the
-/// luckiest bad answer.
+/// questions: where the bad answer is low the good one is certified, and the level falls for the luckiest bad
+/// answer.
 #[test]
 fn stepping_down_over_questions_breaks_it() {
     let (questions, delta) = (20_usize, 0.1);

@@ -1,4 +1,4 @@
-//! Calls that score several criteria at once, whatever the dependence between these scores, under a policy
+//! Calls that score several criteria at once, for any dependence between these scores, under a policy
 //! that knows the outcomes of calls still in flight.
 
 use goodarm_core::{

@@ -105,7 +105,7 @@ pub(super) struct Screener {
     lab: Lab,
 }
 
-/// How many arms the screener goes on with.
+/// The number of arms that the screener continues with.
 const SHORT_LIST: u32 = 3;
 /// Calls of each arm's null attribute before that.
 const SCREENING: u64 = 20;
