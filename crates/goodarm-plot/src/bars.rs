@@ -3,7 +3,7 @@
 use crate::area;
 use crate::axis::{self, AxisSpan, error_size};
 use crate::canvas::{Anchor, Canvas, Stroke, TextStyle};
-use crate::chart::Chart;
+use crate::chart::{Chart, Rooms};
 use crate::figure::{Bar, BarChart, Scale};
 use crate::frame::{self, ASCENT, AXIS, GAP, Ruler};
 use crate::geometry::{Rect, count, spot};
@@ -108,16 +108,9 @@ impl<'a> Bars<'a> {
 }
 
 impl Chart for Bars<'_> {
-    fn left_room(&self) -> f64 {
-        self.y.left_room()
-    }
-
-    fn shares_right(&self) -> bool {
-        false
-    }
-
-    fn top_room(&self) -> f64 {
-        self.overhang.0
+    fn rooms(&self) -> Rooms {
+        let (left, top) = (self.y.left_room(), self.overhang.0);
+        Rooms { left, right: 0.0, covers_right: true, top }
     }
 
     fn bottom_room(&self, width: f64) -> f64 {

@@ -5,26 +5,21 @@ use crate::geometry::{Rect, spot};
 use crate::look::{FAINT, GRID};
 use crate::sheet::{AXIS_LABEL, Sheet};
 
+/// What a chart needs around its plot.
+#[derive(Default)]
+pub(crate) struct Rooms {
+    pub(crate) left: f64,
+    /// The plots of a column all leave the largest of these free.
+    pub(crate) right: f64,
+    /// Its plot covers the right room of its column: bars have no names there.
+    pub(crate) covers_right: bool,
+    pub(crate) top: f64,
+}
+
 /// A chart whose axes and texts are settled. `plot` is the box between the axes, `cell` the box of the whole panel.
 pub(crate) trait Chart {
-    /// Width that it needs left of the plot.
-    fn left_room(&self) -> f64 {
-        0.0
-    }
-
-    /// Width that it needs right of the plot.
-    fn right_room(&self) -> f64 {
-        0.0
-    }
-
-    /// Whether its plot ends where the plots of its column end. Bars have no names on the right and use that width.
-    fn shares_right(&self) -> bool {
-        true
-    }
-
-    /// Height that it needs above the plot.
-    fn top_room(&self) -> f64 {
-        0.0
+    fn rooms(&self) -> Rooms {
+        Rooms::default()
     }
 
     /// Height that it needs below a plot of this width.

@@ -137,7 +137,7 @@ impl<'a> Cell<'a> {
     fn top_room(&self) -> f64 {
         let legend = self.legend.height();
         let legend = if legend > 0.0 { legend + PANEL_GAP } else { 0.0 };
-        self.title_room() + legend + self.chart.top_room().max(HALF_NUMBER)
+        self.title_room() + legend + self.chart.rooms().top.max(HALF_NUMBER)
     }
 
     fn draw(&self, canvas: &mut Canvas, cell: Rect, plot: Rect) {
@@ -166,8 +166,8 @@ impl Grid {
         let sides: Vec<(f64, f64)> = (0..sheet.columns)
             .map(|column| {
                 let cells = || cells.iter().skip(column).step_by(sheet.columns);
-                let left = largest(&mut cells().map(|cell| cell.chart.left_room()));
-                let right = largest(&mut cells().map(|cell| cell.chart.right_room()));
+                let left = largest(&mut cells().map(|cell| cell.chart.rooms().left));
+                let right = largest(&mut cells().map(|cell| cell.chart.rooms().right));
                 (left, right)
             })
             .collect();
@@ -213,7 +213,7 @@ impl Grid {
 }
 
 fn plot_width(sheet: Sheet, cell: &Cell<'_>, (left, right): (f64, f64)) -> f64 {
-    let right = if cell.chart.shares_right() { right } else { 0.0 };
+    let right = if cell.chart.rooms().covers_right { 0.0 } else { right };
     (sheet.cell_width - left - right).max(PLOT_WIDTH_MIN)
 }
 

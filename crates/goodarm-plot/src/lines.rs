@@ -5,7 +5,7 @@ mod track;
 
 use crate::axis::{self, AxisSpan, error_size};
 use crate::canvas::Canvas;
-use crate::chart::Chart;
+use crate::chart::{Chart, Rooms};
 use crate::figure::{Legend, LineChart, Series, SeriesKind};
 use crate::frame::Ruler;
 use crate::geometry::Rect;
@@ -49,12 +49,9 @@ impl<'a> Lines<'a> {
 }
 
 impl Chart for Lines<'_> {
-    fn left_room(&self) -> f64 {
-        self.y.left_room()
-    }
-
-    fn right_room(&self) -> f64 {
-        names::room(&self.names)
+    fn rooms(&self) -> Rooms {
+        let (left, right) = (self.y.left_room(), names::room(&self.names));
+        Rooms { left, right, ..Rooms::default() }
     }
 
     fn bottom_room(&self, width: f64) -> f64 {

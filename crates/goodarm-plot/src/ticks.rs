@@ -61,7 +61,11 @@ fn asked_ticks(asked: &[(f64, String)], span: &AxisSpan) -> Vec<Tick> {
 fn linear_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     let (step, values) = round_values(span.low(), span.high(), count_max);
     let labels = numbers::tick_labels(&values, step);
-    values.into_iter().zip(labels).map(|(at, label)| Tick { at, label }).collect()
+    labelled(values, labels)
+}
+
+fn labelled(at: impl IntoIterator<Item = f64>, labels: Vec<String>) -> Vec<Tick> {
+    at.into_iter().zip(labels).map(|(at, label)| Tick { at, label }).collect()
 }
 
 /// Multiples of 1, 2 or 5 times a power of ten, and that step.
@@ -109,8 +113,7 @@ fn log_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
         .collect();
     if (2..=count_max).contains(&values.len()) {
         let labels = numbers::log_labels(&values);
-        let marks = values.iter().zip(labels);
-        return marks.map(|(value, label)| Tick { at: libm::log10(*value), label }).collect();
+        return labelled(values.into_iter().map(libm::log10), labels);
     }
     narrow_log_ticks(span, count_max)
 }
@@ -120,15 +123,13 @@ fn narrow_log_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     let (step, values) = round_values(low, high, count_max);
     let labels = numbers::tick_labels(&values, step);
     let at = |value: f64| libm::log10(value).clamp(span.low(), span.high());
-    values.into_iter().zip(labels).map(|(value, label)| Tick { at: at(value), label }).collect()
+    labelled(values.into_iter().map(at), labels)
 }
 
 fn powers_of_ten(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     let (stride, exponents) = chosen(&STRIDES, span.low(), span.high(), count_max);
     let values: Vec<f64> = exponents.iter().map(|&e| ten_to(whole(libm::round(e)))).collect();
-    let labels = numbers::log_labels(&values);
-    let mut ticks: Vec<Tick> =
-        exponents.iter().zip(labels).map(|(&at, label)| Tick { at, label }).collect();
+    let mut ticks = labelled(exponents, numbers::log_labels(&values));
     // Unlabelled marks show that the axis is logarithmic.
     let between: Vec<f64> = if stride > 1.0 {
         multiples(if stride > 10.0 { 10.0 } else { 1.0 }, span.low(), span.high())

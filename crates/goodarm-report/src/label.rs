@@ -8,12 +8,13 @@ mod site;
 use std::sync::Arc;
 
 use goodarm_record::card_queue::CardQueue;
+use serde::Serialize;
 
 use crate::site::{Port, Server, SiteError};
 use site::LabelSite;
 
 /// Texts of the page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct LabelPageInfo {
     /// The run's folder.
     pub folder: String,

@@ -192,7 +192,7 @@ impl Report {
 
     /// The whole report for programs, in one line; `docs/report.md` describes the keys.
     pub fn json(&self) -> String {
-        serde_json::to_string(&self.data).expect("plain data with text keys")
+        rows::json(&self.data)
     }
 
     /// Every plot, with the name of its file.

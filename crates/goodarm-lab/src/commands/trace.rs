@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
-use goodarm_core::{ArmId, Ask, AskError, Call, Cost, Outcome, Session, SettleError};
+use goodarm_core::{ArmId, Ask, Call, Cost, Outcome, Session};
 use thiserror::Error;
 
 use crate::problem_file::{ProblemFile, ProblemFileError};
@@ -23,19 +23,16 @@ pub(crate) enum TraceError {
     /// The lines cannot be written.
     #[error("standard output: cannot be written: {0}")]
     Write(io::Error),
-    /// A policy chose a call that is not allowed.
+    /// A policy chose a call that is not allowed, or a checked score was refused.
     #[error("a bug in goodarm: {0}")]
-    Ask(AskError),
-    /// A score was refused after it had been checked.
-    #[error("a bug in goodarm: {0}")]
-    Settle(SettleError),
+    Bug(Box<dyn std::error::Error>),
 }
 
 impl TraceError {
     pub(crate) fn into_command_error(self) -> CommandError {
         let exit = match self {
             Self::Read { .. } | Self::File { .. } | Self::Write(_) => Exit::WrongInput,
-            Self::Ask(_) | Self::Settle(_) => Exit::Bug,
+            Self::Bug(_) => Exit::Bug,
         };
         CommandError::with_exit(exit, self)
     }
@@ -72,7 +69,7 @@ fn trace(file: ProblemFile, out: &mut impl Write) -> Result<(), TraceError> {
         .expect("the in-flight share is the default one");
     let mut certified = CertifiedText::default();
     for time in 1..=pulls_max.unwrap_or(u64::MAX) {
-        let call = match session.ask().map_err(TraceError::Ask)? {
+        let call = match session.ask().map_err(|error| TraceError::Bug(error.into()))? {
             Ask::Call(call) => call,
             Ask::Wait | Ask::Done(_) => break,
         };
@@ -80,7 +77,8 @@ fn trace(file: ProblemFile, out: &mut impl Write) -> Result<(), TraceError> {
         let score = observations.next(arm, attribute);
         let Call { ticket, ceiling, branch, loan, .. } = call;
         // Each call costs its price, as in the paper.
-        session.settle(ticket, &Outcome::Score(score), ceiling).map_err(TraceError::Settle)?;
+        let settled = session.settle(ticket, &Outcome::Score(score), ceiling);
+        settled.map_err(|error| TraceError::Bug(error.into()))?;
         certified.extend(session.certified());
         let spent = Money(session.books().ledger().settled());
         let lent = loan.map(|(_, loan)| format!("\"lent\":{:?},", loan.share.fraction()));

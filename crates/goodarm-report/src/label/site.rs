@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LabelPageInfo;
 use crate::markup::PageTemplate;
+use crate::report::rows::json;
 use crate::report::{beginning, plain_script};
 use crate::site::{Site, SitePage, SiteRequest};
 
@@ -40,7 +41,13 @@ impl LabelSite {
         let mut queue = self.queue.lock().ok();
         let queue = queue.as_mut().and_then(|queue| queue.as_mut());
         let Some(queue) = queue else { return Some(self.failed("the page has been closed")) };
-        let mut reply = LabelReply::new(&self.about);
+        let mut reply = LabelReply {
+            about: &self.about,
+            standing: QueueProgress::default(),
+            card: None,
+            last: None,
+            refused: None,
+        };
         let done = match (route, by.as_deref(), key, said) {
             (LabelRoute::State, ..) => Ok(()),
             (LabelRoute::Say, Some(by), Some(key), Some(said)) => {
@@ -58,7 +65,7 @@ impl LabelSite {
             }
         };
         Some(match looked {
-            Ok(()) => serde_json::to_string(&reply).expect("plain data with text keys"),
+            Ok(()) => json(&reply),
             Err(error) => self.failed(&error.to_string()),
         })
     }
@@ -118,9 +125,8 @@ struct LabelRequest {
 /// The response.
 #[derive(Serialize)]
 struct LabelReply<'a> {
-    folder: &'a str,
-    by: &'a str,
-    command: &'a str,
+    #[serde(flatten)]
+    about: &'a LabelPageInfo,
     standing: QueueProgress,
     card: Option<CardView>,
     /// The card that this request has labelled.
@@ -154,19 +160,7 @@ struct LastLabel {
     evidence: Vec<FieldView>,
 }
 
-impl<'a> LabelReply<'a> {
-    fn new(about: &'a LabelPageInfo) -> Self {
-        Self {
-            folder: &about.folder,
-            by: &about.by,
-            command: &about.command,
-            standing: QueueProgress::default(),
-            card: None,
-            last: None,
-            refused: None,
-        }
-    }
-
+impl LabelReply<'_> {
     fn submit(
         &mut self,
         queue: &mut dyn CardQueue,

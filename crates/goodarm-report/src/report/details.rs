@@ -9,10 +9,11 @@ use std::borrow::Cow;
 use goodarm_core::{ArmId, ArmStatus, Target};
 use goodarm_record::history::SettledCall;
 use goodarm_record::replay::Replay;
+use serde_json::Value;
 
 use super::calls::{CallEntry, KeptCalls, PageLimits};
 use super::data::{ReportAnswer, ReportData};
-use super::rows::{AnswerDetail, FieldRow, field_rows};
+use super::rows::{AnswerDetail, FieldRow, field_rows, json};
 use super::{Report, ReportError};
 
 /// The rows that the page shows, and their calls.
@@ -63,8 +64,8 @@ impl<'a> Details<'a> {
 
     fn fields(&self, arm: u32) -> (Vec<FieldRow>, usize) {
         let Some(candidates) = self.report.candidates() else { return (Vec::new(), 0) };
-        let json = candidates.json(ArmId(arm));
-        field_rows(json, &self.report.id_field, self.limits.field_bytes)
+        let is_field = |name: &str, _: &Value| name != self.report.id_field;
+        field_rows(candidates.json(ArmId(arm)), is_field, self.limits.field_bytes)
     }
 }
 
@@ -111,10 +112,6 @@ fn shown(answers: &[ReportAnswer]) -> Vec<u32> {
     }
     shown.sort_unstable();
     shown
-}
-
-fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("plain data with text keys")
 }
 
 /// A page with more answers is too large for browsers.

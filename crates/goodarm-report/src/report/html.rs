@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::calls::PageLimits;
 use super::cut::{beginning, script_safe};
 use super::details::Details;
-use super::rows::rounded;
+use super::rows::{json, rounded};
 use super::{Report, ReportData, text};
 use crate::markup::{PageTemplate, own};
 use crate::words::achieved;
@@ -85,7 +85,7 @@ fn overview(report: &Report, details: &Details<'_>) -> String {
         limits: details.limits,
         shown: details.shown.len(),
     };
-    serde_json::to_string(&page).expect("plain data with text keys")
+    json(&page)
 }
 
 /// At most as many steps as a screen has pixels.

@@ -12,41 +12,23 @@ use serde_json::Value;
 use super::cut::beginning;
 use super::trail::Trail;
 
-/// The fields of an answer except its id, each cut to this many bytes; and the number of fields.
+/// The fields of an object that are wanted, each cut to this many bytes; and their number, with one more for
+/// the id.
 pub(crate) fn field_rows(
-    json: &str,
-    id_field: &str,
-    field_bytes_max: usize,
-) -> (Vec<FieldRow>, usize) {
-    let fields = fields::in_order(json);
-    let count = fields.len();
-    let others = fields.into_iter().filter(|(name, _)| name != id_field);
-    (cut_fields(others, field_bytes_max), count)
-}
-
-/// The fields of an object that are wanted, each cut to this many bytes; and their number.
-pub(super) fn field_rows_where(
     json: &str,
     is_wanted: impl Fn(&str, &Value) -> bool,
     field_bytes_max: usize,
 ) -> (Vec<FieldRow>, usize) {
     let mut wanted = fields::in_order(json);
     wanted.retain(|(name, value)| is_wanted(name, value));
-    let count = wanted.len();
-    (cut_fields(wanted.into_iter(), field_bytes_max), count)
-}
-
-fn cut_fields(
-    fields: impl Iterator<Item = (String, Value)>,
-    field_bytes_max: usize,
-) -> Vec<FieldRow> {
-    let line = |(name, value): (String, Value)| {
+    let count = wanted.len() + 1;
+    let row = |(name, value): (String, Value)| {
         let text = text_of(value);
         let kept = beginning(&text, field_bytes_max);
         let total = (kept.len() < text.len()).then_some(text.len());
         FieldRow(beginning(&name, NAME_BYTES_MAX).to_owned(), kept.to_owned(), total)
     };
-    fields.take(FIELDS_MAX).map(line).collect()
+    (wanted.into_iter().take(FIELDS_MAX).map(row).collect(), count)
 }
 
 /// Text as it is; anything else as JSON.
@@ -197,6 +179,11 @@ fn final_answer(answer: &str) -> Box<str> {
     let is_hash = answer.starts_with("blake3 ") && answer.len() == HASH_BYTES;
     let kept = beginning(answer, if is_hash { HASH_BYTES_KEPT } else { FINAL_BYTES_MAX });
     if kept.len() < answer.len() { format!("{kept}…").into() } else { kept.into() }
+}
+
+/// Our own data as JSON.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain data with text keys")
 }
 
 pub(crate) fn rounded(number: f64, steps: f64) -> f64 {

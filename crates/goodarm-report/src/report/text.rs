@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use goodarm_core::Cost;
 use goodarm_record::job_file::GuaranteeName;
-use goodarm_record::view::questions::QuestionsView;
+use goodarm_record::view::questions::{GeneratorView, QuestionsView};
 use goodarm_record::view::{ClaimView, Overview, VerifierView};
 
 use super::data::ReportData;
@@ -137,20 +137,20 @@ fn spending(overview: &Overview) -> String {
         Some(_) => format!("{status} questions"),
         None => (*status).to_owned(),
     };
-    let row = |name: &str, parts: Vec<String>, all: &str| {
-        [vec![name.to_owned()], parts, vec![all.to_owned()]].concat()
+    let row = |name: &str, parts: Vec<String>, all: String| {
+        [vec![name.to_owned()], parts, vec![all]].concat()
     };
-    let mut rows = vec![row("Where the money went", statuses.iter().map(title).collect(), "all")];
-    rows.extend(services.into_iter().map(|service| match service.is_free {
-        true => row(&service.name, vec!["–".to_owned(); statuses.len()], "free"),
+    let mut titles = vec!["Where the money went".to_owned()];
+    titles.extend(statuses.iter().map(title).chain(["all".to_owned()]));
+    let rows = services.into_iter().map(|service| match service.is_free {
+        true => row(&service.name, vec!["–".to_owned(); statuses.len()], "free".to_owned()),
         false => {
             let parts = service.parts.into_iter().map(shown).collect();
-            row(&service.name, parts, &shown(service.all))
+            row(&service.name, parts, shown(service.all))
         }
-    }));
-    let sums = sums.into_iter().map(shown).collect();
-    rows.push(row("all", sums, &shown(overview.money.spent)));
-    table(&rows)
+    });
+    let sum = row("all", sums.into_iter().map(shown).collect(), shown(overview.money.spent));
+    table(&titles, rows.chain([sum]))
 }
 
 fn verifiers(overview: &Overview) -> String {
@@ -164,9 +164,8 @@ fn verifiers(overview: &Overview) -> String {
         "median s",
         "95 % s",
     ];
-    let mut rows = vec![titles.map(str::to_owned).to_vec()];
-    for verifier in &overview.verifiers {
-        rows.push(vec![
+    let row = |verifier: &VerifierView| {
+        vec![
             printable(&verifier.name),
             number(verifier.calls),
             number(verifier.failures.values().sum()),
@@ -175,26 +174,23 @@ fn verifiers(overview: &Overview) -> String {
             verifier.noise.map_or_else(|| "–".into(), |noise| percent(noise.disagreement)),
             decimal(verifier.latency_median),
             decimal(verifier.latency_p95),
-        ]);
-    }
-    let mut text = table(&rows);
+        ]
+    };
+    let mut text = table(&titles, overview.verifiers.iter().map(row));
     overview.verifiers.iter().for_each(|verifier| text += &noise_line(verifier));
-    for verifier in &overview.verifiers {
-        for failed in failures(verifier) {
-            let _ = writeln!(text, "  {}: {failed}", printable(&verifier.name));
-        }
-    }
+    let failed = overview.verifiers.iter().map(|it| (&it.name, failures(it)));
+    text += &failure_lines(failed);
     text + &overview.questions.as_ref().map_or_else(String::new, generators)
 }
 
 fn generators(questions: &QuestionsView) -> String {
-    if questions.generators.is_empty() {
+    let generators = &questions.generators;
+    if generators.is_empty() {
         return String::new();
     }
     let titles =
         ["Generators", "calls", "failed", "new answers", "certified", "median s", "95 % s"];
-    let mut rows = vec![titles.map(str::to_owned).to_vec()];
-    rows.extend(questions.generators.iter().map(|generator| {
+    let row = |generator: &GeneratorView| {
         vec![
             printable(&generator.name),
             number(generator.calls),
@@ -204,14 +200,16 @@ fn generators(questions: &QuestionsView) -> String {
             decimal(generator.latency_median),
             decimal(generator.latency_p95),
         ]
-    }));
-    let mut text = table(&rows);
-    for generator in &questions.generators {
-        for failed in failures_of_generator(generator) {
-            let _ = writeln!(text, "  {}: {failed}", printable(&generator.name));
-        }
-    }
-    text
+    };
+    let failed = generators.iter().map(|it| (&it.name, failures_of_generator(it)));
+    table(&titles, generators.iter().map(row)) + &failure_lines(failed)
+}
+
+fn failure_lines<'a>(services: impl Iterator<Item = (&'a String, Vec<String>)>) -> String {
+    let lines = services.flat_map(|(name, failures)| {
+        failures.into_iter().map(move |failure| format!("  {}: {failure}\n", printable(name)))
+    });
+    lines.collect()
 }
 
 fn noise_line(verifier: &VerifierView) -> String {
@@ -295,16 +293,11 @@ fn answers(data: &ReportData) -> String {
 }
 
 /// Columns as wide as their texts: the first aligned left, the others right.
-fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| cell.chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+fn table(titles: &[impl ToString], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let titles = titles.iter().map(ToString::to_string).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(titles).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..rows[0].len()).filter_map(width).collect();
     let mut text = String::from("\n");
     for (index, row) in rows.iter().enumerate() {
         let indent = if index == 0 { "" } else { "  " };

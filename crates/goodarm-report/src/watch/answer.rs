@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::WatchedJob;
 use super::snapshot::WatchedCertificate;
 use crate::report::Trail;
-use crate::report::rows::{AnswerDetail, CallRow, call_row};
+use crate::report::rows::{self, AnswerDetail, CallRow, call_row};
 
 /// An answer as JSON.
 pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &WatchedCertificate) -> String {
@@ -30,12 +30,11 @@ pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &WatchedCertif
             *trail = running.trail;
         }
     }
-    let answer = AnswerPage {
+    rows::json(&AnswerPage {
         detail: AnswerDetail::new(fields, &view, &trails).without_shares(),
         calls: calls.rows,
         call_count: calls.count,
-    };
-    serde_json::to_string(&answer).expect("plain data with text keys")
+    })
 }
 
 #[derive(Serialize)]

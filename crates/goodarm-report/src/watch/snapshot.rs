@@ -113,13 +113,13 @@ impl WatchedCertificate {
     /// many bytes; and the number of fields.
     pub(super) fn fields(&self, job: &WatchedJob, bytes_max: usize) -> (Vec<FieldRow>, usize) {
         let json = self.made.as_deref().unwrap_or_else(|| job.candidates.json(self.answer.arm));
-        let id_field = &job.id_field;
-        let (mut fields, mut count) = field_rows(json, id_field, bytes_max);
+        let is_field = |name: &str, _: &Value| name != job.id_field;
+        let (mut fields, mut count) = field_rows(json, is_field, bytes_max);
         if let (Some(questions), Some(AnsweredQuestion { question, .. })) =
             (&job.questions, self.question)
         {
             let asked = questions.list.json(ArmId(question.0));
-            let (asked, _) = field_rows(asked, id_field, bytes_max);
+            let (asked, _) = field_rows(asked, is_field, bytes_max);
             let known: BTreeSet<String> = fields.iter().map(|it| it.name().to_owned()).collect();
             let before = fields.len();
             fields.extend(asked.into_iter().filter(|it| !known.contains(it.name())));

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::WatchedJob;
 use super::snapshot::{Phase, Snapshot, WatchedCertificate};
 use crate::report::beginning;
-use crate::report::rows::AnswerDetail;
+use crate::report::rows::{AnswerDetail, json};
 use crate::words::{condition_name, condition_text};
 
 /// The state that the server reads. Its locks are held for a moment only: no work is done under them.
@@ -63,7 +63,7 @@ impl SharedState {
     pub(super) fn json(&self, rank_known: usize) -> String {
         *self.polled.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         let snapshot = self.snapshot();
-        serde_json::to_string(&self.live(&snapshot, rank_known)).expect("plain data with text keys")
+        json(&self.live(&snapshot, rank_known))
     }
 
     fn live<'a>(&'a self, snapshot: &'a Snapshot, rank_known: usize) -> LiveState<'a> {

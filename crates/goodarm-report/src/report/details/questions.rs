@@ -6,10 +6,10 @@ use goodarm_record::questions::RunQuestions;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{ANSWERS_MAX, Details, json};
+use super::{ANSWERS_MAX, Details};
 use crate::report::cut::beginning;
 use crate::report::data::{ReportData, ReportQuestion};
-use crate::report::rows::{AnswerDetail, CallRow, FieldRow, field_rows, field_rows_where, rounded};
+use crate::report::rows::{AnswerDetail, CallRow, FieldRow, field_rows, json, rounded};
 
 /// A question in the page.
 #[derive(Serialize)]
@@ -86,8 +86,8 @@ impl Details<'_> {
         let Some(questions) = subjects.and_then(|subjects| subjects.questions.as_ref()) else {
             return (Vec::new(), 0);
         };
-        let json = questions.list.json(ArmId(row));
-        field_rows(json, &questions.id_field, self.limits.field_bytes)
+        let is_field = |name: &str, _: &Value| name != questions.id_field;
+        field_rows(questions.list.json(ArmId(row)), is_field, self.limits.field_bytes)
     }
 
     fn tried<'a>(
@@ -100,9 +100,7 @@ impl Details<'_> {
         let fields = match (self.report.candidates(), own) {
             (Some(candidates), Some(own)) => {
                 let is_own = |name: &str, value: &Value| own.is_of_answer(name, value);
-                let json = candidates.json(ArmId(arm));
-                let (lines, count) = field_rows_where(json, is_own, self.limits.field_bytes);
-                (lines, count + 1)
+                field_rows(candidates.json(ArmId(arm)), is_own, self.limits.field_bytes)
             }
             _ => (Vec::new(), 0),
         };
