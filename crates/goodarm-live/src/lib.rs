@@ -1,4 +1,4 @@
-//! Certify real answers with real verifiers, and lose nothing.
+//! Runs jobs: certifies answers with real verifiers, and survives crashes without loss.
 
 mod engine;
 #[doc(hidden)]

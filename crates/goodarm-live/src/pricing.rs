@@ -8,29 +8,29 @@ use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::{MeteredFile, TIMEOUT, Unit};
 use goodarm_record::reply::Usage;
 
-/// How a verifier's calls are paid for.
+/// The price of a service's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pricing {
     /// Every call costs this.
     Fixed(Cost),
-    /// A call costs what it takes.
+    /// The cost of a call depends on its usage.
     Metered(Meter),
 }
 
-/// Prices for what a call turns out to take.
+/// Prices for the usage of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meter {
     /// For the tokens of the prompt, per `per`.
     pub input: Option<Cost>,
     /// For the tokens of the reply, per `per`.
     pub output: Option<Cost>,
-    /// How many tokens `input` and `output` pay for.
+    /// The number of tokens that `input` and `output` are prices of.
     pub per: u64,
     /// For each second that a call takes.
     pub second: Option<Cost>,
     /// The reply says what it cost.
     pub reported: bool,
-    /// The most that a call may cost; found from what it can take if not given.
+    /// The most that a call may cost; by default computed from the most that it can use.
     pub ceiling: Option<Cost>,
 }
 
@@ -40,7 +40,7 @@ impl Default for Meter {
     }
 }
 
-/// How a verifier's calls are charged.
+/// How a service's calls are charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tariff {
     /// Reserved before a call starts.
@@ -48,7 +48,7 @@ pub struct Tariff {
     meter: Option<Meter>,
 }
 
-/// The most that a call can take, if that is known.
+/// The most that a call can use, where known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Tokens of all prompts of one call.
@@ -66,7 +66,7 @@ impl Default for Extent {
 }
 
 impl Pricing {
-    /// What a call costs if nothing is said about it: one call, or its seconds.
+    /// The default price of a call: one call, or its seconds.
     pub fn by_unit(unit: Unit) -> Option<Self> {
         let one = Cost::from_units(1);
         match unit {
@@ -76,7 +76,7 @@ impl Pricing {
         }
     }
 
-    /// What the keys of a job file say, if they say anything.
+    /// The price in the keys of a job file, if there is one.
     pub fn of_keys(
         price: Option<f64>,
         metered: Option<&MeteredFile>,
@@ -95,7 +95,7 @@ impl Pricing {
         }
     }
 
-    /// The key of a job file that says so.
+    /// The key of a job file.
     pub(crate) const fn key(&self) -> &'static str {
         match self {
             Self::Fixed(_) => "price",
@@ -128,7 +128,7 @@ impl fmt::Display for Pricing {
 }
 
 impl Tariff {
-    /// What the pricing comes to for calls of this extent, which is found out only if it matters.
+    /// The tariff for calls of this extent, which is computed only if it matters.
     pub fn new(pricing: &Pricing, extent: impl FnOnce() -> Extent) -> Result<Self, KeyProblem> {
         let tariff = match pricing {
             Pricing::Fixed(price) => Self { ceiling: *price, meter: None },
@@ -149,15 +149,15 @@ impl Tariff {
         }
     }
 
-    /// What a call has cost; the ceiling if the reply does not say enough. Others may bill more than
-    /// the ceiling, time does not: a call ends at its timeout, and beyond that only we have slept.
+    /// The cost of a call; the ceiling if the usage is incomplete. A bill may exceed the ceiling, the price of
+    /// time may not: a call ends at its timeout, and longer times are our own delay.
     pub fn charge(&self, usage: &Usage) -> Cost {
         let Some(meter) = &self.meter else { return self.ceiling };
         let Some(billed) = meter.billed(usage) else { return self.ceiling };
         billed.saturating_add(meter.time(usage).min(self.ceiling.saturating_sub(billed)))
     }
 
-    /// Whether calls cost what they take.
+    /// Whether the cost of a call depends on its usage.
     pub const fn is_metered(&self) -> bool {
         self.meter.is_some()
     }
@@ -201,7 +201,7 @@ impl Meter {
         Ok(())
     }
 
-    /// What others ask for a call.
+    /// The bill for tokens and the reported cost; `None` if the usage is incomplete.
     fn billed(&self, usage: &Usage) -> Option<Cost> {
         let tokens = |price: Option<Cost>, count: Option<u64>| match price {
             Some(price) => count.map(|count| self.tokens(price, count)),
@@ -215,12 +215,12 @@ impl Meter {
         Some(sum)
     }
 
-    /// What its time costs.
+    /// The price of its time.
     fn time(&self, usage: &Usage) -> Cost {
         self.second.map_or(Cost::ZERO, |second| seconds(second, usage.worked))
     }
 
-    /// The bill of a call that takes all it can.
+    /// The cost of a call with the largest usage.
     fn most(&self, extent: Extent) -> Option<Cost> {
         let usage = Usage {
             input_tokens: extent.input_tokens,

@@ -1,10 +1,10 @@
-//! Trying a job's verifiers on a few answers, outside of any run: what is sent, what comes back, what is
-//! made of it, and what looks suspicious. Nothing is booked.
+//! Tries a job's services on a few answers, outside of any run: what is sent, what comes back, how it is read,
+//! and what looks suspicious. The calls are not part of any run.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fmt, io};
 
 use goodarm_core::{
     ArmId, Attribute, Cost, CountedFailure, Failure, Label, Outcome, QuestionId, Role, ServiceId,
@@ -28,54 +28,54 @@ use crate::service::{CallContext, Dispatch, Reply};
 use crate::throttle::{CallLimits, Throttle};
 use crate::transcript::{Exchange, Transcript};
 
-/// One call that was tried.
+/// One try call.
 #[derive(Clone, Debug, Serialize)]
 pub struct TryCall {
-    /// Which verifier or generator.
+    /// The verifier or generator.
     #[serde(skip)]
     pub service: ServiceId,
-    /// The verifier's name.
+    /// Its name.
     pub verifier: String,
-    /// The candidate's name, or the question's if it answers questions.
+    /// The id of the candidate, or of the question if the service answers questions.
     pub id: String,
-    /// What was sent and what came back, word for word: several for a call of several requests.
+    /// What was sent and received, word for word; several for a call of several requests.
     pub exchanges: Vec<Exchange>,
     /// The score, if there is one.
     pub score: Option<f64>,
-    /// The score of each criterion, if the verifier has them and the reply has any.
+    /// The scores of the criteria, if the verifier has criteria and the reply has a score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scores: Option<CriterionScores>,
-    /// The final answer, if it answers questions.
+    /// The final answer, if the service answers questions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// Why there is none, or why some are lacking.
+    /// Why scores are missing.
     pub reason: Option<String>,
-    /// What was made of the replies.
+    /// What was read in the replies.
     pub reply: String,
-    /// What the call would be charged.
+    /// What the call would cost in a run.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub cost: Cost,
-    /// The most that it might be.
+    /// The most that it could cost.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub ceiling: Cost,
-    /// How long it took.
+    /// Its duration.
     pub seconds: f64,
-    /// Which of its calls it is.
+    /// Its index among the calls of the service.
     #[serde(skip)]
     pub order: usize,
-    /// The answer that it made.
+    /// The answer that it made, if it becomes a candidate.
     #[serde(skip)]
     pub made: Option<String>,
-    /// Whether the verifier was not reached.
+    /// Whether the service was not reached.
     #[serde(skip)]
     pub is_unmade: bool,
-    /// Whether it asked for a pause.
+    /// Whether the service asked for a pause.
     #[serde(skip)]
     pub is_busy: bool,
 }
 
 impl TryCall {
-    /// Whether it brought a score, be it for one of several criteria.
+    /// Whether it has a score or an answer, at least for one of several criteria.
     pub fn has_scored(&self) -> bool {
         self.score.is_some() || self.scores.is_some() || self.answer.is_some()
     }
@@ -85,30 +85,15 @@ impl TryCall {
     }
 }
 
-/// What looks wrong about a verifier, judging by a few calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suspicion {
-    /// The verifier's name.
-    pub verifier: String,
-    /// In words.
-    pub text: String,
-}
-
-impl fmt::Display for Suspicion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.verifier, self.text)
-    }
-}
-
 /// Calls each verifier of a job once on each of these candidates, and each generator once on their
-/// questions. Where there are no candidates yet these are questions, and what is made of them is verified.
-/// In the order of the job; fewer if someone stops it.
+/// questions. If the job has no candidates, `arms` are questions, and the answers to them are verified.
+/// The calls are in the order of the job; there are fewer if `control` stops it.
 pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<Vec<TryCall>> {
     let runtime = engine::runtime()?;
     let mut trials = runtime.block_on(try_all(job, arms, control));
     // On exit, do not wait for DNS.
     runtime.shutdown_background();
-    // Those first whose answers the others get to see.
+    // First the services whose answers the others verify.
     let stage = |trial: &TryCall| {
         let service = job.terms.service(job.target_of(trial.service));
         (!service.is_generator, !service.answers_questions)
@@ -117,7 +102,7 @@ pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<
     Ok(trials)
 }
 
-/// First those who answer questions, then those who verify answers.
+/// First the services that answer questions, then those that verify answers.
 async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<TryCall> {
     let Some(questions) = &job.questions else {
         return try_some(job, &job.candidates, arms, false, control).await;
@@ -145,8 +130,8 @@ async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<TryCa
     trials
 }
 
-/// All at once who answer questions, or all who do not, but one call at a time of each, so that it is
-/// known whose words those are.
+/// Calls all services that answer questions, or all that do not, at the same time. Each gets one call at a time,
+/// so that every exchange in its transcript belongs to that call.
 async fn try_some(
     job: &Arc<Job>,
     subjects: &Arc<Candidates>,
@@ -168,7 +153,7 @@ async fn try_some(
         tasks.spawn(async move {
             for (order, arm) in arms.into_iter().enumerate() {
                 let trial = one(&job, service, &subjects, arm, &throttle).await;
-                // No one listens any more if all was stopped.
+                // The receiver is gone if all was stopped.
                 drop(sender.send(TryCall { order, ..trial }));
             }
         });
@@ -222,7 +207,7 @@ async fn one(
     if matches!(outcome, Outcome::Failed(Failure::Void(_))) {
         reason.clone_from(&text);
     }
-    // A call that is given up has never begun.
+    // A call that was given up has never begun.
     let is_unmade = outcome.failure().is_some_and(|failure| {
         failure == Failure::Counted(CountedFailure::GivenUp) || failure.is_free()
     });
@@ -262,13 +247,13 @@ async fn one(
     }
 }
 
-/// What looks wrong, with what these calls have shown; there may be none yet.
-pub fn suspicions(job: &Job, trials: &[TryCall]) -> Vec<Suspicion> {
+/// What looks wrong about the services, after these calls: texts that begin with the name of the service.
+pub fn suspicions(job: &Job, trials: &[TryCall]) -> Vec<String> {
     let of_service = |service: ServiceId| {
         let own: Vec<&TryCall> = trials.iter().filter(|it| it.service == service).collect();
         let texts = suspicions_of(job, service, &own);
-        let verifier = job.service(service).name.clone();
-        texts.into_iter().map(move |text| Suspicion { verifier: verifier.clone(), text })
+        let verifier = &job.service(service).name;
+        texts.into_iter().map(move |text| format!("{verifier} {text}"))
     };
     job.problem.services().flat_map(of_service).collect()
 }
@@ -277,7 +262,7 @@ fn suspicions_of(job: &Job, service: ServiceId, trials: &[&TryCall]) -> Vec<Stri
     let verifier = job.service(service);
     let answers_questions = verifier.service.manifest.answers_questions;
     let terms = job.terms.service(job.target_of(service));
-    // Nobody was asked, and a run waits for them.
+    // People are asked only in a run.
     if terms.people.is_some() {
         return before_any_call(job, service);
     }
@@ -372,14 +357,14 @@ fn before_any_call(job: &Job, service: ServiceId) -> Vec<String> {
     texts
 }
 
-/// A field's name in single braces, as other tools have it, is sent as it stands.
+/// A field's name in single braces, the syntax of other tools, is sent unchanged.
 fn single_braces(job: &Job, service: ServiceId) -> Option<String> {
     let subjects = job.subjects_of(service);
     let candidate = subjects.arms().next().map(|arm| subjects.get(arm))?;
     let preview = job.service(service).preview(&candidate);
     let fields = candidate.fields();
     let name = fields.keys().find(|name| preview.contains(&format!("{{{name}}}")))?;
-    // The answer itself may have it.
+    // It may be part of the answer.
     let is_own = fields.values().any(|value| value.to_string().contains(&format!("{{{name}}}")));
     (!is_own).then(|| {
         format!(
@@ -388,14 +373,14 @@ fn single_braces(job: &Job, service: ServiceId) -> Option<String> {
     })
 }
 
-const NOT_ASKED: &str = "a person is asked during a run, and by nobody else";
-/// Someone sits and waits.
+const NOT_ASKED: &str = "a person is asked only during a run";
+/// A person waits for the result.
 const RETRIES: u32 = 2;
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// A verdict of a word or two is the same by nature.
+/// Verdicts of a word or two are often the same.
 const SHORT_REPLY_BYTES: usize = 20;
 const CEILING_TIMES: f64 = 6.0;
-/// So many candidates are looked at before any call.
+/// The candidates that are checked before any call.
 const SAMPLE_MAX: usize = 10_000;
-/// What a candidate's answer is called unless a job says otherwise.
+/// The default field of a candidate's answer.
 const ANSWER: &str = "answer";

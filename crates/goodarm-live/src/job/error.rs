@@ -1,18 +1,18 @@
-//! Everything that is wrong with a job, said at once.
+//! All problems of a job, reported at once.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use goodarm_data::problem::{KeyProblem, ProblemKind};
 
-/// Everything that is wrong with a job.
+/// All problems of a job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct JobError {
     /// At least one problem; those of a file by line, and those without a line last.
     pub problems: Vec<JobProblem>,
 }
 
-/// One thing that is wrong with a job.
+/// One problem of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobProblem {
@@ -20,13 +20,13 @@ pub struct JobProblem {
     pub file: Option<PathBuf>,
     /// Its line, counted from 1.
     pub line: Option<usize>,
-    /// Which verifier it is about, counted from 0, and its name; behind all verifiers are the generators.
+    /// The index of its verifier, from 0, and the name; generators come after all verifiers.
     pub verifier: Option<(usize, String)>,
-    /// Whether that is a generator.
+    /// Whether it is a generator.
     pub is_generator: bool,
-    /// The key that it is about.
+    /// Its key.
     pub key: Option<String>,
-    /// What sort of problem it is.
+    /// Its kind.
     pub kind: ProblemKind,
     /// What is wrong, and what was expected.
     pub message: String,
@@ -58,7 +58,7 @@ impl fmt::Display for JobProblem {
         if let Some(file) = &self.file {
             write!(f, "{}: ", file.display())?;
         }
-        // The parser's own message has it.
+        // A syntax error has the line in its message.
         if let Some(line) = self.line.filter(|_| self.kind != ProblemKind::Syntax) {
             write!(f, "line {line}: ")?;
         }
@@ -80,7 +80,7 @@ impl JobProblem {
         Self { file, line, verifier, is_generator: false, key, kind, message }
     }
 
-    /// A field that no candidate has is misspelt in the job, and not in each of them.
+    /// A field that no candidate has is a mistake of the job, not of the candidates.
     pub(super) fn unknown_field(
         place: usize,
         verifier: &str,
@@ -94,8 +94,8 @@ impl JobProblem {
     }
 }
 
-/// Adds problems of the job or of one of its verifiers, except with keys that have some already: a
-/// value that cannot be read is not missing as well.
+/// Adds problems of the job or of one of its verifiers. Only the first problem of a key is kept: a value that
+/// cannot be read is not missing also.
 pub(super) fn extend(
     problems: &mut Vec<JobProblem>,
     verifier: Option<(usize, &str)>,

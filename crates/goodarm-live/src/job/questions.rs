@@ -1,4 +1,4 @@
-//! What a job asks, if its candidates are answers to questions, and whom.
+//! The questions of a job, its generators, and the inputs that its services get.
 
 use std::path::Path;
 
@@ -16,25 +16,25 @@ use super::{Job, JobSettings, ServiceSpec};
 use crate::pricing::Extent;
 use crate::service::Service;
 
-/// The questions of a job as code states it.
+/// The questions of a job made in code.
 pub struct QuestionSpec {
-    /// What is asked: the objects that generators and solvers get.
+    /// The questions: the objects that generators and solvers get.
     pub list: Candidates,
     /// The field of an answer that names its question.
     pub question_field: String,
     /// The field of an answer that holds its text.
     pub answer_field: String,
-    /// Who makes answers during a run; their replies are [`goodarm_record::reply::Verdict::Answer`]. There is
-    /// no threshold.
+    /// The services that make answers during a run; their replies are
+    /// [`goodarm_record::reply::Verdict::Answer`]. They have no threshold.
     pub generators: Vec<ServiceSpec>,
-    /// How many answers may be made for a question, duplicates and failures among them.
+    /// The most answers that are made for a question, including duplicates and failures.
     pub candidates_max: usize,
-    /// The most bytes that such an answer has: what its verification may cost depends on that.
+    /// The most bytes of such an answer, which bound the cost of verifying it.
     pub answer_bytes_max: usize,
 }
 
 impl QuestionSpec {
-    /// Those of a list, whose answers are in the field `answer`; nobody makes any.
+    /// Questions without generators; the answers to them are in the field `answer`.
     pub fn new(list: Candidates) -> Self {
         Self {
             list,
@@ -46,7 +46,7 @@ impl QuestionSpec {
         }
     }
 
-    /// Candidates as verifiers will get them: these, and one in the place of each that will be made.
+    /// Candidates as verifiers get them: these, and a placeholder for each that will be made.
     pub(super) fn sample(&self, given: &Candidates, id_field: &str) -> Candidates {
         let (list, id_field) = (self.list.clone(), id_field.to_owned());
         let (question_field, answer_field) =
@@ -54,7 +54,7 @@ impl QuestionSpec {
         RunQuestions { list, question_field, answer_field, id_field }.sample(given, PLACEHOLDER)
     }
 
-    /// What is wrong if there are no answers and nobody makes any.
+    /// The problem of a job without answers and generators.
     pub(super) fn nothing_to_certify(
         &self,
         candidates: &Candidates,
@@ -62,12 +62,12 @@ impl QuestionSpec {
     ) -> Option<KeyProblem> {
         let makes = !self.generators.is_empty() || verifiers.iter().any(|it| it.proposes);
         (candidates.is_empty() && !makes).then(|| {
-            let message = "there are no answers, and nobody makes any: add a [generator], or candidates = \"answers.jsonl\"";
+            let message = "there are no answers and no generator: add a [generator], or candidates = \"answers.jsonl\"";
             KeyProblem::missing("generator", message)
         })
     }
 
-    /// For a recording each generator makes as many answers as others make calls.
+    /// In a recording, each generator makes `calls_per_pair` answers to a question.
     pub(super) fn in_force(self, settings: &JobSettings) -> Self {
         let calls = settings.calls_per_pair.filter(|_| !self.generators.is_empty());
         let Some(calls) = calls else { return self };
@@ -75,7 +75,6 @@ impl QuestionSpec {
         Self { candidates_max: candidates_max.saturating_mul(self.generators.len()), ..self }
     }
 
-    /// What is wrong with it.
     pub(super) fn problems(&self, settings: &JobSettings) -> Vec<KeyProblem> {
         let mut problems = Vec::new();
         let is_sound = matches!(settings.guarantee, GuaranteeName::Lent | GuaranteeName::Union)
@@ -86,7 +85,7 @@ impl QuestionSpec {
                 settings.guarantee.to_string(),
                 match settings.policy.as_str() {
                     RCB => String::new(),
-                    policy => format!(", which policy = {policy:?} brings if none is named,"),
+                    policy => format!(", the default with policy = {policy:?},"),
                 }
             );
             problems.push(KeyProblem::new("guarantee", message));
@@ -127,8 +126,8 @@ impl QuestionSpec {
 }
 
 impl Job {
-    /// The first input of a service: an answer or a question. Where there is no answer yet, a made-up one to
-    /// the first question stands for it.
+    /// The first input of a service: an answer or a question. If there is no answer yet, a made-up one to the
+    /// first question.
     pub fn first_subject(&self, service: ServiceId) -> Option<Candidate> {
         let subjects = self.subjects_of(service);
         if let Some(first) = subjects.arms().next() {
@@ -147,7 +146,7 @@ impl Job {
     }
 }
 
-/// Candidates, sorted by what they answer.
+/// The inputs of a job's services: candidates and questions.
 pub(super) struct JobSubjects {
     pub(super) candidates: Candidates,
     pub(super) questions: Option<RunQuestions>,
@@ -156,13 +155,13 @@ pub(super) struct JobSubjects {
     answers: Vec<(u32, u32)>,
     candidates_max: usize,
     answer_bytes_max: usize,
-    /// The candidates, with one in the place of each that will be made.
+    /// The candidates, with a placeholder for each that will be made.
     sample: Option<Candidates>,
 }
 
 impl JobSubjects {
-    /// Candidates that each stand for themselves.
-    fn nothing(candidates: Candidates) -> Self {
+    /// Candidates that do not answer questions.
+    fn without_questions(candidates: Candidates) -> Self {
         Self {
             candidates,
             questions: None,
@@ -182,7 +181,7 @@ impl JobSubjects {
         id_field: &str,
         name: &Path,
     ) -> Result<Self, CandidatesError> {
-        let Some(spec) = spec else { return Ok(Self::nothing(candidates)) };
+        let Some(spec) = spec else { return Ok(Self::without_questions(candidates)) };
         let QuestionSpec { list, question_field, answer_field, generators, .. } = spec;
         let id_field = id_field.to_owned();
         let questions = RunQuestions { list, question_field, answer_field, id_field };
@@ -210,12 +209,12 @@ impl JobSubjects {
         })
     }
 
-    /// What a service is called with.
+    /// The inputs of a service.
     pub(super) fn shown_to(&self, service: &Service) -> &Candidates {
         self.shown(service.manifest.answers_questions)
     }
 
-    /// What those are called with who answer questions, or those who do not.
+    /// The inputs of the services that answer questions, or of those that do not.
     pub(super) fn shown(&self, answers_questions: bool) -> &Candidates {
         match &self.questions {
             Some(questions) if answers_questions => &questions.list,
@@ -223,7 +222,7 @@ impl JobSubjects {
         }
     }
 
-    /// The most that a call can take, on whatever answer.
+    /// The most that a call can take, on any answer.
     pub(super) fn extent(&self, service: &Service) -> Extent {
         let most = service.extent(self.shown_to(service));
         let Some(questions) = self.questions.as_ref().filter(|_| self.sample.is_some()) else {
@@ -232,7 +231,7 @@ impl JobSubjects {
         if service.manifest.answers_questions {
             return most;
         }
-        // A byte each, and as many more in JSON as any character.
+        // One byte each, and in JSON as long as any character.
         let longest = "\u{1}".repeat(self.answer_bytes_max);
         let none = Candidates::none(Path::new("answers"));
         let ids: Vec<QuestionId> = questions.list.arms().map(|arm| QuestionId(arm.0)).collect();
@@ -249,7 +248,7 @@ impl JobSubjects {
         })
     }
 
-    /// What the run terms say of it.
+    /// Its part of the run terms.
     pub(super) fn terms(&self, generators: Vec<GeneratorTerms>) -> Option<QuestionTerms> {
         let questions = self.questions.as_ref()?;
         Some(QuestionTerms {
@@ -265,12 +264,12 @@ impl JobSubjects {
 }
 
 const RCB: &str = "rcb";
-/// What stands for an answer that is not there yet.
+/// Stands for an answer that is not made yet.
 const PLACEHOLDER: &str = "1";
 /// The same where people see it.
 const MADE_UP: &str = "(an answer that is not made yet)";
 const QUESTIONS_AT_ONCE: usize = 64;
-/// What a job has if it does not say.
+/// Defaults.
 pub(super) const QUESTION_FIELD: &str = "question_id";
 pub(super) const ANSWER_FIELD: &str = "answer";
 pub(super) const CANDIDATES_MAX: usize = 8;

@@ -1,5 +1,4 @@
-//! What the certificates of a job say of a verifier: a mean score that is reached, or one for each of
-//! its criteria.
+//! What a verifier requires of an answer: a mean score that it must reach, or one for each criterion.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +9,16 @@ use goodarm_record::terms::VoteTerms;
 
 use super::{CriterionSpec, ServiceSpec, votes};
 
-/// One mean score that is to be reached.
+/// One mean score that an answer must reach.
 pub(super) struct Requirement {
     pub(super) criterion: Option<String>,
     pub(super) threshold: f64,
     pub(super) scores: Scores,
-    /// What it says of majorities.
+    /// The majorities that it implies.
     pub(super) votes: Option<VoteTerms>,
 }
 
-/// All that a verifier claims; none if something is wrong with it.
+/// All requirements of a verifier; `None` if there are problems.
 pub(super) fn of(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Requirement>> {
     if !spec.criteria.is_empty() || spec.service.manifest.criteria_count > 0 {
         if spec.votes.is_some() {
@@ -46,7 +45,7 @@ pub(super) fn of(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<V
     Some(vec![Requirement { criterion: None, threshold, scores, votes }])
 }
 
-/// What a verifier with criteria claims; none if something is wrong with it.
+/// The requirements of a verifier with criteria; `None` if there are problems.
 fn criteria(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Requirement>> {
     let before = problems.len();
     let mut wrong = |message: String| problems.push(KeyProblem::new("criteria", message));
@@ -57,7 +56,7 @@ fn criteria(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Re
         });
     }
     if spec.threshold.is_some() {
-        wrong("not together with a threshold of the verifier: each of them has its own".into());
+        wrong("not together with a threshold of the verifier: each criterion has its own".into());
     }
     let scores = spec.scores.unwrap_or(spec.service.manifest.scores);
     let mut names = BTreeSet::new();
@@ -70,7 +69,7 @@ fn criteria(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Re
         }
         if own.is_some_and(|own| (own == Scores::Exact) != (scores == Scores::Exact)) {
             wrong(format!(
-                "{name}: one call tells all of them or none: say scores = \"exact\" for the verifier, or for no criterion"
+                "{name}: one call scores all criteria: set scores = \"exact\" for the verifier, or for no criterion"
             ));
         }
         if let Some(problem) = claim_problem(Some(*threshold), own.unwrap_or(scores)) {
@@ -86,7 +85,7 @@ fn criteria(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Re
     (problems.len() == before).then(|| spec.criteria.iter().map(claim).collect())
 }
 
-/// What is wrong with a mean score to be reached of such scores.
+/// The problem of a threshold for such scores, if any.
 fn claim_problem(threshold: Option<f64>, scores: Scores) -> Option<KeyProblem> {
     let [lowest, highest] = scores.range();
     match threshold {
@@ -107,7 +106,7 @@ fn claim_problem(threshold: Option<f64>, scores: Scores) -> Option<KeyProblem> {
     }
 }
 
-/// What reports call a criterion.
+/// The name of a criterion in reports.
 pub(super) fn criterion_name(verifier: &str, criterion: &str) -> String {
     format!("{verifier}/{criterion}")
 }

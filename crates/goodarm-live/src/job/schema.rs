@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::services::{ServiceKind, ServiceKinds};
 
-/// The JSON Schema of a job file whose verifiers are of these kinds: one variant a kind.
+/// The JSON Schema of a job file, with a variant for each of these kinds.
 pub fn schema(kinds: &ServiceKinds) -> String {
     let mut generator = SchemaGenerator::default();
     let mut variants = |role: &str,
@@ -61,7 +61,7 @@ fn generator_schema(kind: &ServiceKind, generator: &mut SchemaGenerator) -> Valu
     joined_schema(keys, kind, &known, generator)
 }
 
-/// Keys that all have, and those of one kind but for these.
+/// The keys of all services, and those of one kind except `but`.
 fn joined_schema(
     mut schema: Value,
     kind: &ServiceKind,

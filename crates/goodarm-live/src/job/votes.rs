@@ -1,13 +1,13 @@
 //! Majorities that single draws imply.
 //!
 //! A draw agrees with probability p, each by itself. The majority of k draws, k odd, then agrees with
-//! probability P(Bin(k, p) > k/2), which grows with p. So if p reaches the right threshold, so does every
-//! majority, and none of them is ever asked for.
+//! probability P(Bin(k, p) > k/2), which grows with p. So if p reaches the right threshold, every majority
+//! does, and majorities are never asked for.
 
 /// A majority has no more draws than this.
 pub(crate) const DRAWS_MAX: u32 = 99;
 
-/// What is wrong with these sizes of majorities, if anything is.
+/// The problem of these sizes of majorities, if any.
 pub(super) fn problem(sizes: &[u32]) -> Option<String> {
     let is_wrong = |size: &u32| size.is_multiple_of(2) || *size > DRAWS_MAX;
     match sizes.iter().find(|size| is_wrong(size)) {
@@ -17,8 +17,8 @@ pub(super) fn problem(sizes: &[u32]) -> Option<String> {
     }
 }
 
-/// A probability of a single draw from which on the majorities of all these sizes agree with at least
-/// the probability `wanted`: the least one, or a little more.
+/// The least probability of a single draw, or a little more, for which the majorities of all these sizes agree
+/// with at least the probability `wanted`.
 pub(super) fn single_draw(sizes: &[u32], wanted: f64) -> f64 {
     sizes.iter().map(|&size| single_draw_of(size, wanted)).fold(0.0, f64::max)
 }
@@ -29,7 +29,7 @@ fn single_draw_of(size: u32, wanted: f64) -> f64 {
     if size == 1 || wanted == 0.5 {
         return wanted;
     }
-    // What holds at the upper end is never given up, so that rounding can only claim less.
+    // The condition always holds at the upper end, so rounding can only claim less.
     let (mut below, mut enough) = (0.0, 1.0);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(below, enough);
@@ -47,7 +47,7 @@ fn single_draw_of(size: u32, wanted: f64) -> f64 {
 fn majority(size: u32, p: f64) -> f64 {
     let mut ways = 1.0;
     let mut sum = 0.0;
-    // From all draws that agree down to the smallest majority: C(size, others) ways with so many others.
+    // From all draws that agree down to the smallest majority: C(size, others) ways with `others` that do not.
     for others in 0..=size / 2 {
         let agreeing = size - others;
         sum += ways * p.powi(agreeing.cast_signed()) * (1.0 - p).powi(others.cast_signed());
@@ -57,7 +57,7 @@ fn majority(size: u32, p: f64) -> f64 {
 }
 
 const HALVINGS: u32 = 80;
-/// Far more than a hundred products and sums can be off by.
+/// Far more than the rounding error of a hundred products and sums.
 const ROUNDING: f64 = 1e-11;
 const DIGITS: f64 = 1e6;
 

@@ -1,12 +1,12 @@
-//! The journal on its way to the disk. One thread does nothing but wait for the disk; meanwhile the
-//! run settles what comes back and asks for what comes next, which the next sync makes durable.
+//! Writes the journal to the disk. One thread only waits for the disk; meanwhile the run settles calls and asks
+//! for the next ones, which the next sync makes durable.
 //!
-//! A call is handed out to be started only when its intent is durable. Never is more than one frame
-//! on its way, so a power cut costs the last one at most.
+//! A call can start only when its intent is durable. At most one frame is being written at a time, so a power
+//! cut costs only the last one.
 //!
-//! Verifiers that answer faster than the disk writes would wait for it. So what comes back within a
-//! moment is made durable together, and a few calls are decided ahead: as many as come back while
-//! the disk writes. With slower ones, none is.
+//! Verifiers that answer faster than the disk writes would wait for it. So replies that come back within a
+//! moment become durable together, and a few calls are decided ahead: as many as come back while the disk
+//! writes. With slower verifiers, no call is decided ahead.
 
 use std::collections::VecDeque;
 use std::future;
@@ -26,11 +26,11 @@ use crate::service::CallTask;
 
 pub(super) struct Disk {
     journal: Journal<Box<dyn SyncedStorage>>,
-    /// Each asks for one sync.
+    /// Each order is for one sync.
     orders: UnboundedSender<()>,
     results: UnboundedReceiver<SyncResult>,
     gathered: Batch,
-    on_the_way: Option<Batch>,
+    writing: Option<Batch>,
     /// Calls whose intents are durable.
     ready: VecDeque<PendingCall>,
     sent_at: Instant,
@@ -43,18 +43,18 @@ pub(super) struct SyncResult {
     pub(super) time: Duration,
 }
 
-/// Where journals are: files, or what a simulation has in their place.
+/// Creates and opens the storage of journals: files, or those of a simulation.
 pub(super) trait StorageFactory {
-    /// A new one, which must not be there yet.
+    /// Creates storage, which must not exist yet.
     fn create(&self, path: &Path) -> io::Result<Box<dyn SyncedStorage>>;
 
-    /// One that is there, to write behind its end.
+    /// Opens storage for appending.
     fn open(&self, path: &Path) -> io::Result<Box<dyn SyncedStorage>>;
 }
 
-/// What a journal is written to, with someone who waits for it to be durable.
+/// The storage of a journal, with a thread that syncs it.
 pub(super) trait SyncedStorage: Storage + Send + Sync {
-    /// Answers each order with a sync of all that was written before it, until there are no more.
+    /// Answers each order with a sync of everything written before it, until the orders end.
     fn serve(
         &self,
         orders: UnboundedReceiver<()>,
@@ -109,10 +109,10 @@ pub(super) struct PendingCall {
 /// Records that become durable together.
 #[derive(Default)]
 struct Batch {
-    /// To be started once their intents are durable.
+    /// They start when their intents are durable.
     calls: Vec<PendingCall>,
-    /// Whether someone waits for it: it holds the intent of a call that others make, or an outcome
-    /// that they cannot give again.
+    /// Whether the run waits for it: it has the intent of a call to others, or an outcome that cannot be
+    /// repeated.
     is_awaited: bool,
 }
 
@@ -126,47 +126,47 @@ impl Disk {
             orders,
             results,
             gathered: Batch::default(),
-            on_the_way: None,
+            writing: None,
             ready: VecDeque::new(),
             sent_at: Instant::now(),
             pace: Pace::new(),
         })
     }
 
-    /// Takes a record down. It can be made again, so no one waits for it.
+    /// Appends a record that can be made again, so the run does not wait for it.
     pub(super) fn append(&mut self, record: &Record<'_>) {
         self.journal.append(record);
     }
 
-    /// Takes down the outcome of a call that others have made: no one hears of it before it is durable.
+    /// Appends the outcome of a call to others. It is not announced before it is durable.
     pub(super) fn append_outcome(&mut self, record: &Record<'_>) {
         self.append_awaited(record);
-        // What was lost, or never made, says nothing about a verifier's speed.
+        // Calls that failed do not count for the speed of a verifier.
         let is_made =
             matches!(&record.event, Event::Settled { outcome, .. } if !outcome.is_failed());
         self.pace.count += u32::from(is_made);
     }
 
-    /// Takes down the intent of a call that others will make, and keeps the call until it is durable.
+    /// Appends the intent of a call to others, and keeps the call until it is durable.
     pub(super) fn append_intent(&mut self, record: &Record<'_>, call: PendingCall) {
         self.append_awaited(record);
         self.gathered.calls.push(call);
     }
 
-    /// Takes down what somebody waits for, such as the intent of a call that waits for people, who hear of it
-    /// from the journal.
+    /// Appends a record that the run waits for, such as the intent of a call for people, who read it in the
+    /// journal.
     pub(super) fn append_awaited(&mut self, record: &Record<'_>) {
         self.journal.append(record);
         self.gathered.is_awaited = true;
     }
 
-    /// Calls that are kept: each is asked for, and not started.
+    /// Calls that are asked for and not started.
     pub(super) fn kept_count(&self) -> usize {
-        let on_the_way = self.on_the_way.as_ref().map_or(0, |batch| batch.calls.len());
-        self.gathered.calls.len() + on_the_way + self.ready.len()
+        let writing = self.writing.as_ref().map_or(0, |batch| batch.calls.len());
+        self.gathered.calls.len() + writing + self.ready.len()
     }
 
-    /// How many calls should be decided ahead of those in flight.
+    /// The calls to decide ahead of those in flight.
     pub(super) fn ahead_count(&self) -> usize {
         self.pace.ahead_count
     }
@@ -176,42 +176,41 @@ impl Disk {
         self.ready.pop_front()
     }
 
-    /// Whether everything that someone waits for is durable.
+    /// Whether everything that the run waits for is durable.
     pub(super) fn is_safe(&self) -> bool {
-        !self.gathered.is_awaited && !self.on_the_way.as_ref().is_some_and(|batch| batch.is_awaited)
+        !self.gathered.is_awaited && !self.writing.as_ref().is_some_and(|batch| batch.is_awaited)
     }
 
-    /// Whether what is gathered is enough for one frame.
+    /// Whether the gathered records fill a frame.
     pub(super) fn is_full(&self) -> bool {
         self.journal.buffered_bytes() > BYTES_MAX
     }
 
-    /// Whether the disk is so much slower than we are that it must be waited for.
+    /// Whether the run must wait because the disk is too slow.
     pub(super) fn is_behind(&self) -> bool {
-        self.on_the_way.is_some() && self.is_full()
+        self.writing.is_some() && self.is_full()
     }
 
-    /// Sends what is gathered on its way if it is time to, and nothing else is. So many calls are in
-    /// flight or kept.
+    /// Writes the gathered records if that is due and no frame is being written. `in_flight_count` are the calls
+    /// in flight or kept.
     pub(super) fn push(&mut self, in_flight_count: usize) -> io::Result<()> {
         self.look()?;
         let is_gathering = self.is_gathering(in_flight_count);
         let is_due = (self.gathered.is_awaited && !is_gathering)
             || self.journal.buffered_bytes() > BYTES_DUE
             || self.sent_at.elapsed() > INTERVAL_MAX;
-        if is_due && self.on_the_way.is_none() { self.send() } else { Ok(()) }
+        if is_due && self.writing.is_none() { self.send() } else { Ok(()) }
     }
 
-    /// Waits until what is on its way is durable, or it is time to push, or for ever. Cancelling it
-    /// loses nothing.
+    /// Waits until the frame being written is durable, or a push is due, or forever. Cancelling it is safe.
     pub(super) async fn wait(&mut self, in_flight_count: usize) -> io::Result<()> {
-        if self.on_the_way.is_some() {
+        if self.writing.is_some() {
             self.arrival().await
         } else if self.is_gathering(in_flight_count) {
             tokio::time::sleep(GATHER_TIME).await;
             Ok(())
         } else if self.gathered.is_awaited {
-            // The time for gathering has just run out.
+            // The time for gathering is over.
             Ok(())
         } else {
             future::pending().await
@@ -225,16 +224,16 @@ impl Disk {
         self.arrival().await
     }
 
-    /// Waits until what is on its way is durable, if anything is.
+    /// Waits until the frame being written is durable, if there is one.
     async fn arrival(&mut self) -> io::Result<()> {
-        if self.on_the_way.is_none() {
+        if self.writing.is_none() {
             return Ok(());
         }
         let synced = self.results.recv().await;
         self.arrived(synced)
     }
 
-    /// As [`Disk::commit`], before anything was sent on its way.
+    /// As [`Disk::commit`], before anything was sent.
     pub(super) fn commit_first(&mut self) -> io::Result<()> {
         self.journal.commit()?;
         self.gathered.is_awaited = false;
@@ -244,14 +243,14 @@ impl Disk {
     /// Gives up all calls that were not started.
     pub(super) fn take_back(&mut self) -> Vec<PendingCall> {
         let mut calls: Vec<PendingCall> = self.ready.drain(..).collect();
-        if let Some(batch) = &mut self.on_the_way {
+        if let Some(batch) = &mut self.writing {
             calls.append(&mut batch.calls);
         }
         calls.append(&mut self.gathered.calls);
         calls
     }
 
-    /// Whether more will come back in less time than the disk needs.
+    /// Whether more replies will come back sooner than the disk needs.
     fn is_gathering(&self, in_flight_count: usize) -> bool {
         let Batch { calls, is_awaited } = &self.gathered;
         let others_count = in_flight_count.saturating_sub(self.kept_count());
@@ -267,13 +266,13 @@ impl Disk {
         self.journal.write()?;
         if !is_empty {
             self.orders.send(()).map_err(|_| gone())?;
-            self.on_the_way = Some(mem::take(&mut self.gathered));
+            self.writing = Some(mem::take(&mut self.gathered));
         }
         self.sent_at = Instant::now();
         Ok(())
     }
 
-    /// Sees what has become durable, without waiting.
+    /// Takes the result of a sync that has ended, without waiting.
     fn look(&mut self) -> io::Result<()> {
         match self.results.try_recv() {
             Ok(synced) => self.arrived(Some(synced)),
@@ -285,9 +284,9 @@ impl Disk {
     fn arrived(&mut self, synced: Option<SyncResult>) -> io::Result<()> {
         let failed = || SyncResult { result: Err(gone()), time: Duration::ZERO };
         let SyncResult { result, time } = synced.unwrap_or_else(failed);
-        let batch = self.on_the_way.take().unwrap_or_default();
+        let batch = self.writing.take().unwrap_or_default();
         if result.is_err() {
-            // Its calls never start, and nothing is safe any more.
+            // Its calls never start, and nothing later is durable.
             self.journal.poison();
             self.gathered.is_awaited = true;
             return result;
@@ -300,10 +299,10 @@ impl Disk {
 
 /// How fast calls come back, compared with the disk.
 struct Pace {
-    /// Since when calls are counted, and how many came back.
+    /// The calls that came back since then.
     since: Instant,
     count: u32,
-    /// Seconds that a sync takes.
+    /// Smoothed, in seconds.
     sync_time: f64,
     ahead_count: usize,
 }
@@ -319,7 +318,7 @@ impl Pace {
         let elapsed = self.since.elapsed();
         if elapsed >= PACE_INTERVAL {
             let rate = f64::from(self.count) / elapsed.as_secs_f64();
-            // A call waits for the sync that is under way and for its own, and while others gather.
+            // A call waits for the current sync and for its own, and while others gather.
             let expected = if rate < FAST_RATE { 0.0 } else { 4.0 * rate * self.sync_time };
             #[expect(
                 clippy::cast_possible_truncation,
@@ -356,19 +355,19 @@ fn gone() -> io::Error {
     io::Error::other("the thread that makes the journal durable is gone")
 }
 
-/// Calls of our own can be made again, so they need not be durable at once: after so much of them,
+/// Local calls can be made again, so they need not be durable at once, but after this many bytes
 const BYTES_DUE: usize = 256 << 10;
-/// or so long.
+/// or this time.
 const INTERVAL_MAX: Duration = Duration::from_secs(1);
 /// A frame ends here: with tens of thousands of calls in flight, more may come back at once than a frame
 /// can hold.
 const BYTES_MAX: usize = 16 << 20;
-/// Fast calls go to the disk in so many batches, of which one is on its way.
+/// Fast calls go to the disk in this many batches, one of which is being written.
 const BATCHES_OUT: usize = 3;
-/// The longest that a call waits for others to go to the disk with it.
+/// The longest time that a call waits for others before it is written.
 const GATHER_TIME: Duration = Duration::from_millis(1);
-/// Calls a second. Faster verifiers cost little, so a crash may cost a few calls more; slower ones do
-/// not wait for the disk.
+/// Calls a second. Faster verifiers are cheap, so a crash may cost a few more calls; slower ones do not wait for
+/// the disk.
 const FAST_RATE: f64 = 2_000.0;
 const PACE_INTERVAL: Duration = Duration::from_millis(50);
 const SYNC_WEIGHT: f64 = 0.1;

@@ -1,12 +1,12 @@
-//! What a verdict counts as.
+//! From the verdict of a service to the outcome of a call.
 
 use goodarm_core::{
     Attribute, BlockingFailure, CountedFailure, Failure, Outcome, ScoreModel, VoidFailure,
 };
 use goodarm_record::reply::{AnswerReply, Verdict};
 
-/// What a verdict of a verifier that is declared so, criterion by criterion, counts as, and why if it
-/// is not a score for each.
+/// The outcome of a verdict about an answer, and the reason if a score is missing. `declared` are the attributes
+/// that a reply must score.
 pub(crate) fn outcome(declared: &[&Attribute], verdict: Verdict) -> (Outcome, String) {
     let counted = |failure| Outcome::Failed(Failure::Counted(failure));
     let first = declared[0];
@@ -24,7 +24,7 @@ pub(crate) fn outcome(declared: &[&Attribute], verdict: Verdict) -> (Outcome, St
             let reason = "an answer to the question, and not a score".to_owned();
             (counted(CountedFailure::Unreadable), reason)
         }
-        // Only from an exact verifier can it be made again.
+        // Only an exact verifier can be asked again.
         Verdict::Void(VoidFailure::LostRepeatable) if !first.is_exact() => {
             (counted(CountedFailure::Lost), "lost on its way back".to_owned())
         }
@@ -36,7 +36,7 @@ pub(crate) fn outcome(declared: &[&Attribute], verdict: Verdict) -> (Outcome, St
     }
 }
 
-/// What a verdict about a question counts as: its answer, or why there is none.
+/// The answer in a verdict about a question, or the failure and its reason.
 pub(crate) fn of_answer(verdict: Verdict) -> Result<AnswerReply, (Failure, String)> {
     let unreadable = |reason: &str| (Failure::Counted(CountedFailure::Unreadable), reason.into());
     match verdict {
@@ -56,8 +56,8 @@ pub(crate) fn of_answer(verdict: Verdict) -> Result<AnswerReply, (Failure, Strin
     }
 }
 
-/// A criterion without a score that its model allows is lacking. If all are, the call has failed; so has
-/// one of an exact verifier, whose answer is neither good nor bad then.
+/// A score is missing if its model does not allow it. The call fails if all scores are missing, or any score of
+/// an exact verifier: the answer is neither good nor bad then.
 fn of_scores(declared: &[&Attribute], scores: Vec<Result<f64, String>>) -> (Outcome, String) {
     if declared.len() != scores.len() {
         let reason = format!("{} scores for {} criteria", scores.len(), declared.len());
@@ -77,7 +77,7 @@ fn of_scores(declared: &[&Attribute], scores: Vec<Result<f64, String>>) -> (Outc
             }
             Some((score, (Err(failure), reason))) => {
                 reasons.push(format!("{}: {reason}", declared.name()));
-                // The books are told of it, and block the pair.
+                // The books get this score and block the pair.
                 let is_below = matches!(failure, Failure::Blocking(_));
                 is_any_below |= is_below;
                 is_below.then_some(score)
@@ -101,7 +101,7 @@ fn of_scores(declared: &[&Attribute], scores: Vec<Result<f64, String>>) -> (Outc
 }
 
 fn of_score(declared: &Attribute, score: f64) -> (Result<f64, Failure>, String) {
-    // To count it as the lowest score would clip it up.
+    // Counting it as the lowest score would raise it.
     if let Some(lowest) = declared.lowest_score()
         && declared.is_below_lowest(score)
     {
@@ -116,7 +116,7 @@ fn of_score(declared: &Attribute, score: f64) -> (Result<f64, Failure>, String) 
     (Err(Failure::Counted(CountedFailure::Unreadable)), format!("score {score}: {problem}"))
 }
 
-/// The declared range, if the score is above it: a scale of its own, such as 1 to 10, would pass every
+/// The declared range, if the score is above it: on another scale, such as 1 to 10, it would pass every
 /// threshold.
 pub(crate) fn off_scale(declared: &Attribute, score: f64) -> Option<[f64; 2]> {
     match declared.scores() {
@@ -129,5 +129,5 @@ pub(crate) fn off_scale(declared: &Attribute, score: f64) -> Option<[f64; 2]> {
     }
 }
 
-/// What an average of scores may exceed the highest by, in units of the range.
+/// How much an average of scores may exceed the highest, in units of the range.
 const SCORE_SLACK: f64 = 1e-9;

@@ -294,7 +294,7 @@ fn tried(judge: &Judge, count: u32) -> (Vec<TryCall>, Vec<String>) {
     let job = judge.place.good_job();
     let arms: Vec<ArmId> = (0..count).map(ArmId).collect();
     let trials = try_out(&job, &arms, &Control::default()).expect("a runtime");
-    let texts = suspicions(&job, &trials).iter().map(ToString::to_string).collect();
+    let texts = suspicions(&job, &trials);
     (trials, texts)
 }
 
@@ -389,10 +389,7 @@ fn what_looks_wrong_before_any_call_is_named() {
         "answers.jsonl",
         "{\"id\": 1, \"question\": null, \"answer\": \"4\"}\n{\"id\": 2, \"question\": \"?\", \"answer\": \"4\"}\n",
     );
-    let texts: Vec<String> = goodarm_live::try_calls::suspicions(&blind.place.good_job(), &[])
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let texts = suspicions(&blind.place.good_job(), &[]);
     assert!(texts[0].contains("sends {answer} as it stands"), "{texts:?}");
     assert!(texts[1].contains("does not see the field `answer`"), "{texts:?}");
     assert!(texts[2].contains("gets nothing for `question` of 1 candidate"), "{texts:?}");

@@ -228,7 +228,7 @@ fn a_judge_that_is_a_model_has_criteria() {
 fn criteria_that_make_no_sense_are_refused() {
     for (criteria, keys, expected) in [
         (two() + &criterion("clear", 0.5, "/c"), "", "\"clear\" is there twice"),
-        (two(), "threshold = 0.5", "each of them has its own"),
+        (two(), "threshold = 0.5", "each criterion has its own"),
         (criterion("clear", 0.5, "clear"), "", "clear: a JSON pointer begins with /: \"/clear\"?"),
         (criterion("clear", 1.5, "/clear"), "", "clear: threshold: 1.5 is not strictly between"),
         (String::new(), "criteria = []", "at least one is needed"),

@@ -86,6 +86,6 @@ fn a_wrong_key_stops_the_run_within_seconds_and_says_what_the_server_said() {
     let arms: Vec<_> = job.candidates.arms().take(1).collect();
     let trials = try_out(&job, &arms, &Control::default()).expect("a runtime");
     assert_eq!(trials[0].exchanges[0].received, format!("401\n{body}"));
-    let texts: Vec<String> = suspicions(&job, &trials).iter().map(ToString::to_string).collect();
+    let texts = suspicions(&job, &trials);
     assert_eq!(texts, ["judge was not reached: a run would stop after a few attempts"]);
 }

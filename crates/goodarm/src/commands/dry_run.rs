@@ -55,7 +55,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), CommandError> {
     text += &in_flight(job);
     text += &people(job);
     for suspicion in suspicions(job, &[]) {
-        let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion.to_string()));
+        let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion));
     }
     let _ = writeln!(text, "What the verifiers really say: goodarm try {}", job.path.display());
     text += &match job.settings.calls_per_pair {

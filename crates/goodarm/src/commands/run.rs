@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), CommandError> {
     let watch = port.map(|port| open(port, &run, &control, arguments)).transpose()?;
     let display = Display::new(&job, arguments.quiet, arguments.json);
     for suspicion in suspicions(&job, &[]) {
-        display.say(&format!("warning: {}", printable_note(&suspicion.to_string())));
+        display.say(&format!("warning: {}", printable_note(&suspicion)));
     }
     if let Err(shortage) = open_files::make_room(open_files::needed(&job)) {
         display.say(&format!("warning: {shortage}"));

@@ -24,14 +24,13 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), CommandError> {
     let trials = try_out(&job, &arms, &control)?;
     let suspicions = suspicions(&job, &trials);
     if arguments.json {
-        let texts: Vec<String> = suspicions.iter().map(ToString::to_string).collect();
-        let value = json!({"trials": trials, "suspicious": texts});
+        let value = json!({"trials": trials, "suspicious": suspicions});
         terminal::print_line(&value.to_string());
     } else {
         let mut text: String = trials.iter().map(|trial| shown(&job, trial)).collect();
         text += &total(&job, &trials);
         for suspicion in &suspicions {
-            let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion.to_string()));
+            let _ = writeln!(text, "suspicious: {}", printable_note(suspicion));
         }
         terminal::print(&text);
     }
