@@ -5,11 +5,11 @@ use goodarm_record::reply::Verdict;
 
 use crate::services::command::read;
 use crate::services::command::worker::request::{LineOwner, WorkerRequest};
-use crate::services::score::ReplyForm;
+use crate::services::score::ExpectedReply;
 
 /// The score in the output of a program, if there is one.
 pub fn score_in(output: &[u8]) -> Option<f64> {
-    match read(&String::from_utf8_lossy(output), &ReplyForm::Score) {
+    match read(&String::from_utf8_lossy(output), &ExpectedReply::Score) {
         (Verdict::Score(score), _) => Some(score),
         _ => None,
     }

@@ -242,7 +242,7 @@ impl ServiceEntry<'_> {
             message: format!("{} (kind {})", problem.message, kind.name),
             ..problem
         }));
-        kind.read(&self.table.with_keys(&own_names), problems)
+        (kind.read)(&self.table.with_keys(&own_names), problems)
     }
 }
 

@@ -68,7 +68,7 @@ fn joined_schema(
     but: &BTreeSet<String>,
     generator: &mut SchemaGenerator,
 ) -> Value {
-    let own = kind.schema(generator).to_value();
+    let own = (kind.schema)(generator).to_value();
     for (key, value) in own["properties"].as_object().into_iter().flatten() {
         if !but.contains(key) {
             schema["properties"][key] = value.clone();

@@ -26,9 +26,7 @@ use self::schema::{Schema, text_bytes};
 use super::kind::problems_of;
 use super::{KindKeys, ServiceContext};
 use crate::pricing::Pricing;
-use crate::service::{
-    CallContext, CallTask, DefaultPrice, Dispatch, Local, Manifest, Service, Work,
-};
+use crate::service::{CallContext, CallTask, DefaultPrice, Dispatch, Local, Manifest, Service};
 
 /// A check that this program makes itself: exact, and next to free.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -76,17 +74,11 @@ impl KindKeys for CheckKeys {
 /// A check that this program makes itself.
 #[derive(Clone, Debug)]
 pub struct Check {
-    rule: Arc<FieldRule>,
-    /// The fingerprint of the schema's file, if it has one.
-    file: Option<Fingerprint>,
-}
-
-/// The rule for a field.
-#[derive(Debug)]
-struct FieldRule {
     /// The candidate's field that is looked at.
     field: String,
-    rule: Rule,
+    rule: Arc<Rule>,
+    /// The fingerprint of the schema's file, if it has one.
+    file: Option<Fingerprint>,
 }
 
 #[derive(Debug)]
@@ -111,47 +103,35 @@ impl Check {
         match rule {
             Some(rule) if problems.is_empty() => {
                 let field = keys.field.clone().unwrap_or_else(|| "answer".into());
-                Ok(Self { rule: Arc::new(FieldRule { field, rule }), file })
+                Ok(Self { field, rule: Arc::new(rule), file })
             }
             _ => Err(problems),
         }
     }
 
-    /// Scores a candidate with 1 or 0, and the reason.
+    /// Scores a candidate with 1 or 0, and the reason. An answer beyond a limit does not pass.
     pub fn check(&self, candidate: &Candidate) -> Reply {
-        self.rule.reply(candidate)
+        reply(self.judge(candidate, STEPS_MAX).unwrap_or_else(|limit| (false, limit.to_string())))
     }
 
     /// The same, if it takes no more than a moment.
     fn check_at_once(&self, candidate: &Candidate) -> Option<Reply> {
-        if self.rule.text_bytes(candidate) > BYTES_AT_ONCE {
+        let read = self.fields().filter_map(|field| candidate.field(field));
+        if read.map(text_bytes).sum::<usize>() > BYTES_AT_ONCE {
             return None;
         }
-        self.rule.judge(candidate, STEPS_AT_ONCE).ok().map(reply)
-    }
-
-    /// The same, as work for another thread.
-    fn work(&self) -> Work {
-        let rule = Arc::clone(&self.rule);
-        Arc::new(move |candidate: &Candidate| rule.reply(candidate))
+        self.judge(candidate, STEPS_AT_ONCE).ok().map(reply)
     }
 
     fn manifest(&self) -> Manifest {
         Manifest {
-            fields: self.rule.fields().cloned().collect(),
+            fields: self.fields().cloned().collect(),
             scores: Scores::Exact,
             threshold: Some(0.5),
             price: DefaultPrice::Is(Pricing::Fixed(PRICE)),
             files: self.file.iter().cloned().collect(),
             ..Manifest::default()
         }
-    }
-}
-
-impl FieldRule {
-    /// Scores a candidate. An answer beyond a limit does not pass.
-    fn reply(&self, candidate: &Candidate) -> Reply {
-        reply(self.judge(candidate, STEPS_MAX).unwrap_or_else(|limit| (false, limit.to_string())))
     }
 
     fn judge(&self, candidate: &Candidate, steps: u64) -> Result<(bool, String), Limit> {
@@ -163,16 +143,11 @@ impl FieldRule {
 
     /// The fields of the candidate that it reads.
     fn fields(&self) -> impl Iterator<Item = &String> {
-        let with = match &self.rule {
+        let with = match &*self.rule {
             Rule::Equals { with } | Rule::NumberEquals { with, .. } => Some(with),
             _ => None,
         };
         with.into_iter().chain([&self.field])
-    }
-
-    /// The approximate length of these fields.
-    fn text_bytes(&self, candidate: &Candidate) -> usize {
-        self.fields().filter_map(|field| candidate.field(field)).map(text_bytes).sum()
     }
 }
 
@@ -188,7 +163,10 @@ impl Local for Check {
     fn answer(&self, call: CallContext<'_>) -> Dispatch {
         match self.check_at_once(&call.candidate()) {
             Some(reply) => Dispatch::Now(reply),
-            None => Dispatch::Later(CallTask::Local(self.work())),
+            None => {
+                let check = self.clone();
+                Dispatch::Later(CallTask::Local(Arc::new(move |it| check.check(it))))
+            }
         }
     }
 }

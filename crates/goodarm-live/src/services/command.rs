@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use self::environment::Environment;
 use self::process::ChildProcess;
 use self::worker::WorkerPool;
-use super::score::{ReplyForm, answer_at, cost_of, score_at, score_of};
+use super::score::{ExpectedReply, answer_at, cost_of, score_at, score_of};
 use super::{KindKeys, ServiceContext};
 use crate::pricing::Extent;
 use crate::secrets::Secrets;
@@ -53,7 +53,7 @@ pub struct CommandKeys {
 impl KindKeys for CommandKeys {
     fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
         let mut command = CommandService::new(self, context.folder, context.timeout)?;
-        command.program.wanted = ReplyForm::of(context);
+        command.program.wanted = ExpectedReply::of(context);
         Ok(Service::remote(command.manifest(), command))
     }
 }
@@ -77,10 +77,10 @@ struct Program {
     shown: String,
     environment: Environment,
     secrets: Arc<Secrets>,
-    wanted: ReplyForm,
+    wanted: ExpectedReply,
 }
 
-/// The output of a process, or why there is none.
+/// The output of a process, or why it is missing.
 enum ProcessOutcome {
     Answered(Vec<u8>),
     Failed {
@@ -225,8 +225,15 @@ impl Program {
             OsString::from(&shown)
         };
         let (environment, secrets) = (Environment::default(), Arc::default());
-        let program =
-            Self { path, arguments, folder, shown, environment, secrets, wanted: ReplyForm::Score };
+        let program = Self {
+            path,
+            arguments,
+            folder,
+            shown,
+            environment,
+            secrets,
+            wanted: ExpectedReply::Score,
+        };
         match program.obstacle() {
             Some(reason) => Err(KeyProblem::new("command", reason)),
             None => Ok(program),
@@ -411,8 +418,8 @@ fn input_line(json: &str) -> String {
 
 /// The verdict and the cost in the output of a program: a bare number, or an object with `score` or with the
 /// scores of all criteria, as the last line that is not empty, or as the whole output.
-pub(crate) fn read(output: &str, wanted: &ReplyForm) -> (Verdict, Option<Cost>) {
-    if matches!(wanted, ReplyForm::Answer) {
+pub(crate) fn read(output: &str, wanted: &ExpectedReply) -> (Verdict, Option<Cost>) {
+    if matches!(wanted, ExpectedReply::Answer) {
         return read_answer(output);
     }
     let unreadable = |reason| (Verdict::Failed(CountedFailure::Unreadable, reason), None);
@@ -426,7 +433,7 @@ pub(crate) fn read(output: &str, wanted: &ReplyForm) -> (Verdict, Option<Cost>) 
     let Some(value) = value else {
         return unreadable(format!("no score in the last line: {}", in_short(line)));
     };
-    if let ReplyForm::Scores(rubric) = wanted {
+    if let ExpectedReply::Scores(rubric) = wanted {
         return (rubric.verdict(&value, score_at), cost_of(value.get("cost")));
     }
     let score = if value.is_object() { value.get("score") } else { Some(&value) };
@@ -459,7 +466,7 @@ fn read_answer(output: &str) -> (Verdict, Option<Cost>) {
 
 /// Whether the output of a program is a reply. An answer must be an object, since a greeting of a worker could
 /// also be an answer.
-fn is_wanted(output: &[u8], wanted: &ReplyForm) -> bool {
+fn is_wanted(output: &[u8], wanted: &ExpectedReply) -> bool {
     let (verdict, _) = read(&String::from_utf8_lossy(output), wanted);
     match verdict {
         Verdict::Score(_) | Verdict::Scores(_) => true,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::endpoint::{
     Endpoint, EndpointKeys, KeyHeader, ResponseBody, has_pasted_key, pasted_key_problem,
 };
-use super::score::{ReplyForm, answer_at, cost_of, score_of};
+use super::score::{ExpectedReply, answer_at, cost_of, score_of};
 use super::{KindKeys, ServiceContext};
 use crate::service::{CallFuture, Manifest, Remote, Service};
 use crate::throttle::Throttle;
@@ -58,7 +58,7 @@ impl KindKeys for HttpKeys {
 pub struct Http {
     endpoint: Endpoint,
     body: Option<Template>,
-    wanted: ReplyForm,
+    wanted: ExpectedReply,
     /// The JSON pointer to the score or answer; each criterion has its own.
     pointer: String,
 }
@@ -67,11 +67,11 @@ impl Http {
     /// A verifier or a generator. Reads keys from the environment.
     pub fn new(keys: &HttpKeys, context: &ServiceContext<'_>) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = Vec::new();
-        let wanted = ReplyForm::of(context);
+        let wanted = ExpectedReply::of(context);
         if keys.answer.is_some() && !context.makes_answers {
             problems.push(KeyProblem::new("answer", "only a generator has it"));
         }
-        if matches!(wanted, ReplyForm::Scores(_)) && keys.pointer.is_some() {
+        if matches!(wanted, ExpectedReply::Scores(_)) && keys.pointer.is_some() {
             let message = "not together with criteria: each of them has its own";
             problems.push(KeyProblem::new("pointer", message));
         }
@@ -120,7 +120,7 @@ impl Http {
         }
     }
 
-    /// The body for a candidate, or why there is none.
+    /// The body for a candidate, or why it is missing.
     fn body<'a>(&self, candidate: &'a Candidate) -> Result<Cow<'a, str>, String> {
         match &self.body {
             Some(body) => rendered(body, candidate).map(Cow::Owned),
@@ -167,13 +167,15 @@ impl Http {
             score_of(found).ok_or_else(|| format!("not a score: {}", shown()))
         };
         let verdict = match (&self.wanted, value.pointer(pointer)) {
-            (ReplyForm::Scores(rubric), _) => rubric.verdict(&value, score),
-            (ReplyForm::Answer, found) => answer_at(found, pointer),
-            (ReplyForm::Score, Some(found)) => match score(found) {
+            (ExpectedReply::Scores(rubric), _) => rubric.verdict(&value, score),
+            (ExpectedReply::Answer, found) => answer_at(found, pointer),
+            (ExpectedReply::Score, Some(found)) => match score(found) {
                 Ok(score) => Verdict::Score(score),
                 Err(reason) => unreadable(format!("{pointer} is {reason}")),
             },
-            (ReplyForm::Score, None) => unreadable(format!("nothing at {pointer} of the reply")),
+            (ExpectedReply::Score, None) => {
+                unreadable(format!("nothing at {pointer} of the reply"))
+            }
         };
         let verdict = match verdict {
             Verdict::Failed(_, reason) => {

@@ -28,8 +28,10 @@ pub struct ServiceKind {
     pub name: &'static str,
     /// Whether it can also answer questions.
     pub makes_answers: bool,
-    schema: fn(&mut SchemaGenerator) -> Schema,
-    read: ReadKeys,
+    /// The schema of its own keys.
+    pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
+    /// Reads its own keys, and collects the problems.
+    pub(crate) read: ReadKeys,
 }
 
 /// Reads the keys of one kind, and collects the problems.
@@ -76,7 +78,10 @@ impl ServiceKind {
     where
         K: KindKeys + DeserializeOwned + JsonSchema + 'static,
     {
-        Self { name, makes_answers: false, schema: K::json_schema, read: read::<K> }
+        let read: ReadKeys = |table, problems| {
+            table.read::<K>(problems).map(|keys| Box::new(keys) as Box<dyn KindKeys>)
+        };
+        Self { name, makes_answers: false, schema: K::json_schema, read }
     }
 
     /// A kind whose keys can also describe a generator.
@@ -85,31 +90,10 @@ impl ServiceKind {
         Self { makes_answers: true, ..self }
     }
 
-    /// The schema of its own keys.
-    pub(crate) fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
-        (self.schema)(generator)
-    }
-
     /// The names of its own keys.
     pub(crate) fn key_names(&self) -> BTreeSet<String> {
-        goodarm_record::job_file::key_names(&self.schema(&mut SchemaGenerator::default()))
+        goodarm_record::job_file::key_names(&(self.schema)(&mut SchemaGenerator::default()))
     }
-
-    /// Reads its own keys, and collects the problems.
-    pub(crate) fn read(
-        &self,
-        table: &JobTable<'_>,
-        problems: &mut Vec<KeyProblem>,
-    ) -> Option<Box<dyn KindKeys>> {
-        (self.read)(table, problems)
-    }
-}
-
-fn read<K>(table: &JobTable<'_>, problems: &mut Vec<KeyProblem>) -> Option<Box<dyn KindKeys>>
-where
-    K: KindKeys + DeserializeOwned + JsonSchema + 'static,
-{
-    table.read::<K>(problems).map(|keys| Box::new(keys) as Box<dyn KindKeys>)
 }
 
 impl fmt::Debug for ServiceKind {

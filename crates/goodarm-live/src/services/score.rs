@@ -12,7 +12,7 @@ use crate::service::Manifest;
 
 /// What a reply of a program or a server has to contain.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum ReplyForm {
+pub(crate) enum ExpectedReply {
     /// A score.
     #[default]
     Score,
@@ -22,7 +22,7 @@ pub(crate) enum ReplyForm {
     Answer,
 }
 
-impl ReplyForm {
+impl ExpectedReply {
     pub(crate) fn of(context: &ServiceContext<'_>) -> Self {
         if context.makes_answers {
             return Self::Answer;

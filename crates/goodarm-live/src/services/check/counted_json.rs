@@ -188,7 +188,7 @@ impl<'a> Node<'a, CountedJson> for Counted<'a> {
 impl<'a> Object<'a, CountedJson> for Counted<'a, Map<String, Value>> {
     type Node = Counted<'a>;
     type MemberName = &'a str;
-    type MembersIter = Members<'a>;
+    type MembersIter = Box<dyn Iterator<Item = (&'a str, Counted<'a>)> + 'a>;
 
     fn len(&self) -> usize {
         self.value.len()
@@ -199,38 +199,28 @@ impl<'a> Object<'a, CountedJson> for Counted<'a, Map<String, Value>> {
         value.map(|value| self.with(value, key.len()))
     }
 
-    fn members(&self) -> Members<'a> {
-        Members { object: self.with(self.value, 0), members: self.value.iter() }
-    }
-}
-
-/// The members of an object, as long as there are steps.
-#[derive(Debug)]
-pub(super) struct Members<'a> {
-    object: Counted<'a, Map<String, Value>>,
-    members: serde_json::map::Iter<'a>,
-}
-
-impl<'a> Iterator for Members<'a> {
-    type Item = (&'a str, Counted<'a>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (name, value) = self.members.next()?;
-        let may_look = self.object.take_text(name);
-        may_look.then(|| (name.as_str(), self.object.with(value, name.len())))
+    /// The members, as long as there are steps.
+    fn members(&self) -> Self::MembersIter {
+        let object = self.with(self.value, 0);
+        Box::new(self.value.iter().map_while(move |(name, value)| {
+            object.take_text(name).then(|| (name.as_str(), object.with(value, name.len())))
+        }))
     }
 }
 
 impl<'a> Array<'a, CountedJson> for Counted<'a, [Value]> {
     type Node = Counted<'a>;
-    type ElementsIter = Elements<'a>;
+    type ElementsIter = Box<dyn Iterator<Item = Counted<'a>> + 'a>;
 
     fn len(&self) -> usize {
         self.value.len()
     }
 
-    fn elements(&self) -> Elements<'a> {
-        Elements { array: self.with(self.value, 0), elements: self.value.iter() }
+    /// The elements, as long as there are steps.
+    fn elements(&self) -> Self::ElementsIter {
+        let array = self.with(self.value, 0);
+        let take = move |value| array.take(1).then(|| array.with(value, 0));
+        Box::new(self.value.iter().map_while(take))
     }
 
     /// Compares by a canonical text. Hashes of values would be too slow: all nested arrays without other values
@@ -243,22 +233,6 @@ impl<'a> Array<'a, CountedJson> for Counted<'a, [Value]> {
             // Without steps left, all values are equal.
             self.take_text(&text) && seen.insert(text)
         })
-    }
-}
-
-/// The elements of an array, as long as there are steps.
-#[derive(Debug)]
-pub(super) struct Elements<'a> {
-    array: Counted<'a, [Value]>,
-    elements: std::slice::Iter<'a, Value>,
-}
-
-impl<'a> Iterator for Elements<'a> {
-    type Item = Counted<'a>;
-
-    fn next(&mut self) -> Option<Counted<'a>> {
-        let value = self.elements.next()?;
-        self.array.take(1).then(|| self.array.with(value, 0))
     }
 }
 

@@ -2,7 +2,7 @@ use super::*;
 
 #[track_caller]
 fn check(output: &str, score: Option<f64>, cost: Option<f64>) {
-    let (verdict, said_cost) = read(output, &ReplyForm::Score);
+    let (verdict, said_cost) = read(output, &ExpectedReply::Score);
     match (verdict, score) {
         (Verdict::Score(found), Some(score)) => {
             assert!((found - score).abs() < 1e-12, "{output:?}: {found}");

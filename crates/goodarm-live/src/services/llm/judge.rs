@@ -83,7 +83,7 @@ impl Parser {
         }
     }
 
-    /// The verdict in a reply, or why there is none.
+    /// The verdict in a reply, or why it is missing.
     pub(super) fn verdict(&self, text: &str) -> Result<Verdict, String> {
         let Self::Rubric { rubric, range } = self else {
             return self.score(text).map(Verdict::Score);
@@ -101,7 +101,7 @@ impl Parser {
         matches!(self, Self::YesNo)
     }
 
-    /// The score, or why there is none.
+    /// The score, or why it is missing.
     pub(super) fn score(&self, text: &str) -> Result<f64, String> {
         match self {
             Self::YesNo => match first_word(text).as_ref().map(|(word, _)| word.as_str()) {

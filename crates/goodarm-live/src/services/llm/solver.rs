@@ -26,8 +26,8 @@ pub(super) struct Solver {
     answers_questions: bool,
 }
 
-/// One solution: its final answer, or why there is none.
-pub(super) struct Vote {
+/// One solution: its final answer, or why it is missing.
+pub(super) struct SolverVote {
     answer: Result<String, (CountedFailure, String)>,
     text: String,
     usage: Usage,
@@ -101,7 +101,11 @@ impl Solver {
 
     /// The score of the candidate's answer by the votes of one call, or their most frequent answer if there is no
     /// candidate. A reply that failed, or has no final answer, votes for no answer.
-    pub(super) fn count(&self, answer: Option<&str>, cast: Vec<Result<Vote, Reply>>) -> Reply {
+    pub(super) fn count(
+        &self,
+        answer: Option<&str>,
+        cast: Vec<Result<SolverVote, Reply>>,
+    ) -> Reply {
         let asked = cast.len();
         let mut votes = Vec::with_capacity(asked);
         let mut void = None;
@@ -148,7 +152,7 @@ impl Solver {
     }
 
     /// The vote of a reply, with its text cut to the length that is kept; `None` if the call never began.
-    pub(super) fn vote(&self, reply: Result<ChatReply, Reply>) -> Result<Vote, Reply> {
+    pub(super) fn vote(&self, reply: Result<ChatReply, Reply>) -> Result<SolverVote, Reply> {
         Ok(match reply {
             Err(reply) if matches!(reply.verdict, Verdict::Void(_)) => return Err(reply),
             Ok(ChatReply { text, is_cut, usage, .. }) => {
@@ -160,14 +164,14 @@ impl Solver {
                         (CountedFailure::Unreadable, format!("{reason} in the reply"))
                     })
                 };
-                Vote { answer, text: shorten(text), usage }
+                SolverVote { answer, text: shorten(text), usage }
             }
             Err(Reply { verdict, usage, text }) => {
                 let answer = match verdict {
                     Verdict::Failed(failure, reason) => Err((failure, reason)),
                     _ => Err((CountedFailure::Unreadable, "no reply".into())),
                 };
-                Vote { answer, text, usage }
+                SolverVote { answer, text, usage }
             }
         })
     }
@@ -192,7 +196,7 @@ pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::O
 }
 
 /// The answer with the most votes and their number; the first among equals.
-fn most_frequent(votes: &[Vote]) -> Option<(&str, usize)> {
+fn most_frequent(votes: &[SolverVote]) -> Option<(&str, usize)> {
     let answers: Vec<&str> = votes.iter().filter_map(|vote| vote.answer.as_deref().ok()).collect();
     let mut best: Option<(&str, usize)> = None;
     for answer in &answers {
@@ -216,7 +220,7 @@ pub(super) fn add(left: Usage, right: Usage) -> Usage {
 }
 
 /// The texts of all replies, each cut to its share.
-fn show(votes: &[Vote]) -> String {
+fn show(votes: &[SolverVote]) -> String {
     if let [vote] = votes {
         return shorten(vote.text.clone());
     }

@@ -1,6 +1,7 @@
 //! Checks that the token counts of a reply are possible. An impossible count becomes unknown, so the call is charged
 //! at its ceiling: a server that reports 0 must not get unlimited calls.
 
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 use goodarm_record::reply::{ServiceWarning, Usage};
@@ -26,9 +27,9 @@ impl UsageCheck {
         let ExchangeTexts { messages, text, max_tokens } = exchanged;
         let bytes: usize = messages.iter().map(|message| message.len()).sum();
         let least: u64 = messages.iter().map(|message| tokens_min(message)).sum();
-        let input = Range { least: least.max(1), most: bytes as u64 + CHAT_OVERHEAD_TOKENS };
+        let input = least.max(1)..=bytes as u64 + CHAT_OVERHEAD_TOKENS;
         let most = max_tokens.map_or(u64::MAX, u64::from);
-        let output = Range { least: tokens_min(text), most };
+        let output = tokens_min(text)..=most;
         Usage {
             input_tokens: self.within(&input, usage.input_tokens, "prompt"),
             output_tokens: self.within(&output, usage.output_tokens, "reply"),
@@ -36,17 +37,16 @@ impl UsageCheck {
         }
     }
 
-    fn within(&self, range: &Range, count: Option<u64>, of: &str) -> Option<u64> {
-        let Range { least, most } = *range;
+    fn within(&self, range: &RangeInclusive<u64>, count: Option<u64>, of: &str) -> Option<u64> {
         let count = count?;
-        if (least..=most).contains(&count) {
+        if range.contains(&count) {
             return Some(count);
         }
         self.0.get_or_init(|| {
-            let bound = if count < least {
-                format!("at least {least}")
+            let bound = if count < *range.start() {
+                format!("at least {}", range.start())
             } else {
-                format!("at most {most}")
+                format!("at most {}", range.end())
             };
             let text = format!(
                 "it reports impossible token counts: {count} for a {of} of {bound}. Such calls are charged at the ceiling."
@@ -60,11 +60,6 @@ impl UsageCheck {
     pub(super) fn warning(&self) -> Option<ServiceWarning> {
         self.0.get().cloned()
     }
-}
-
-struct Range {
-    least: u64,
-    most: u64,
 }
 
 /// The fewest tokens of a text. White space does not count: servers trim it.
@@ -104,7 +99,7 @@ mod tests {
         for (output, is_believed) in [(0, false), (1, true), (5, true), (6, false)] {
             assert_eq!(believed(250, output, "Yes", Some(5)), (true, is_believed), "{output}");
         }
-        assert_eq!(believed(250, 0, "", Some(5)), (true, true), "nothing was said");
+        assert_eq!(believed(250, 0, "", Some(5)), (true, true), "an empty reply");
         assert_eq!(believed(250, 9000, "Yes", None), (true, true), "a long thought");
         assert_eq!(believed(250, 7, &"=".repeat(1000), None), (true, false));
     }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 use super::request::{LineOwner, WorkerRequest};
 use crate::services::BODY_BYTES_MAX;
 use crate::services::command::process::{ChildProcess, Pipes, StderrTail};
-use crate::services::command::{Program, ReplyForm, is_wanted};
+use crate::services::command::{ExpectedReply, Program, is_wanted};
 
 /// A program that waits for requests.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) struct Worker {
     listener: JoinHandle<()>,
     /// Whether its answers have numbers, so that other lines are harmless.
     pub(super) repeats_calls: bool,
-    wanted: ReplyForm,
+    wanted: ExpectedReply,
     answer_count: u64,
     /// The longest time of an answer.
     slowest: Duration,
