@@ -18,7 +18,7 @@ fn check(all: &[&str], text: &str, expected: &str) {
 const KEY: &str = "ab/+c=é&\"9";
 
 #[test]
-fn a_key_is_struck_out_in_every_form() {
+fn a_key_is_removed_in_every_form() {
     for form in [
         KEY.to_owned(),
         r#"ab\/+c=é&\"9"#.into(),
@@ -46,7 +46,7 @@ fn a_key_is_struck_out_in_every_form() {
 }
 
 #[test]
-fn a_key_in_base64_is_struck_out_wherever_its_bytes_fall() {
+fn a_key_in_base64_is_removed_at_every_alignment() {
     let key = "s3cret-key-?>~";
     for before in ["", "u", "me", "user", "user:"] {
         let text = STANDARD.encode(format!("{before}:{key}:"));
@@ -55,7 +55,7 @@ fn a_key_in_base64_is_struck_out_wherever_its_bytes_fall() {
     }
 }
 
-/// One way of writing around another. Which of them come to the same is not important.
+/// The text in one of several encodings. Some of them may give the same result.
 fn encoded(text: &str, way: usize) -> String {
     let each = |escape: fn(u8) -> String| text.bytes().map(escape).collect::<String>();
     match way {
@@ -90,8 +90,8 @@ fn encoded(text: &str, way: usize) -> String {
 const WAYS: usize = 12;
 
 #[test]
-fn a_key_that_looks_like_an_escape_is_struck_out_of_other_escapes() {
-    // Taking off all escapes at once would turn its own beginning into another byte.
+fn a_key_that_looks_like_an_escape_is_removed_from_other_escapes() {
+    // Removing all escapes at once would decode the beginning of the key itself.
     let key = "%a0%a=&0";
     let text = encoded(&encoded(key, 5), 5);
     let cleaned = secrets(&[key]).remove(format!("<{text}>"));
@@ -99,19 +99,19 @@ fn a_key_that_looks_like_an_escape_is_struck_out_of_other_escapes() {
 }
 
 #[test]
-fn a_key_that_is_encoded_twice_is_struck_out() {
+fn a_key_that_is_encoded_twice_is_removed() {
     for (one, other) in (0..WAYS).flat_map(|one| (0..WAYS).map(move |other| (one, other))) {
         let text = encoded(&encoded(KEY, one), other);
         let cleaned = secrets(&[KEY]).remove(format!("it is <{text}>!"));
         assert!(cleaned.starts_with("it is <") && cleaned.ends_with(">!"), "{cleaned}");
         assert!(cleaned.contains("***"), "{one} {other}: {text}");
-        // What was put around the key may stay, and the ends of groups of signs.
+        // Text around the key may stay, and incomplete groups of digits.
         assert!(cleaned.len() < 40, "{one} {other}: {text}: {cleaned}");
     }
 }
 
 #[test]
-fn ordinary_texts_stay_as_they_are() {
+fn ordinary_texts_stay_unchanged() {
     let words = "Kilimandscharo decade deadbeefdeadbeefdeadbeef 100% a\\b \\u0041 &amp; 12:34:56:78:9a:bc:de:f0";
     let picture = STANDARD.encode((0..=255).cycle().take(5000).collect::<Vec<u8>>());
     check(&[KEY], words, words);
@@ -120,7 +120,7 @@ fn ordinary_texts_stay_as_they_are() {
 }
 
 #[test]
-fn the_work_on_a_text_is_bounded_and_what_takes_more_is_left_out() {
+fn a_text_that_takes_too_many_steps_is_left_out() {
     let mut deep = KEY.repeat(20);
     for way in [6, 9, 6, 9, 6, 1] {
         deep = encoded(&deep, way);
@@ -135,14 +135,14 @@ fn the_work_on_a_text_is_bounded_and_what_takes_more_is_left_out() {
 }
 
 #[test]
-fn overlapping_and_nested_keys_leave_nothing() {
+fn overlapping_and_nested_keys_are_removed() {
     check(&["inner-key", "outer-inner-key-end"], "outer-inner-key-end inner-key", "*** ***");
     check(&["abcdefgh", "efghijkl"], "abcdefghijkl", "***");
     check(&["efghijkl", "abcdefgh"], "x abcdefghijkl y", "x *** y");
 }
 
 #[test]
-fn the_beginning_of_a_key_is_a_key_that_was_cut() {
+fn the_beginning_of_a_key_is_removed() {
     let key = "sk-proj-0123456789abcdefghij";
     check(&[key], "sk-proj-0123456789ab", "***");
     check(&[key], "it was sk-proj-0123456789ab… and", "it was ***… and");
@@ -150,7 +150,7 @@ fn the_beginning_of_a_key_is_a_key_that_was_cut() {
 }
 
 #[test]
-fn what_is_no_key_stays() {
+fn texts_without_keys_stay_unchanged() {
     for text in ["", "none", "ab/+", r"\u00", "%", "%2", "&", "&#", "&;", r"\", r"\u{", "é"] {
         check(&[KEY], text, text);
         check(&[], text, text);
@@ -160,7 +160,7 @@ fn what_is_no_key_stays() {
 }
 
 #[test]
-fn verifiers_of_one_job_strike_out_each_others_keys() {
+fn services_of_one_job_remove_the_keys_of_each_other() {
     let (one, other, none) = (secrets(&["first-key"]), secrets(&["second-key"]), secrets(&[]));
     let redactor = Secrets::united([&one, &other, &none].into_iter());
     let text = || "first-key second-key".to_owned();
@@ -172,7 +172,7 @@ fn verifiers_of_one_job_strike_out_each_others_keys() {
 }
 
 proptest! {
-    /// Any key, each of its characters in any form: nothing of it is left, and nothing else is lost.
+    /// A key with each character in any form is removed, and nothing else.
     #[test]
     fn any_mixture_of_forms(
         key in "[a-zA-Z0-9/+=%&\\\\\"é-]{8,40}",
@@ -190,7 +190,7 @@ proptest! {
         prop_assert_eq!(cleaned, "<<<***>>>");
     }
 
-    /// Up to three ways of writing around any key, in the midst of anything.
+    /// Any key in up to three encodings, within other text.
     #[test]
     fn any_layers(
         key in "[a-zA-Z0-9/+=%&\\\\\"é-]{8,40}",
@@ -204,7 +204,7 @@ proptest! {
         prop_assert!(cleaned.len() < 40 + 4 * 6 * 6, "{} {:?}: {}", key, ways, cleaned);
     }
 
-    /// Whatever the text is, nothing panics, and it ends soon.
+    /// No text causes a panic or takes long.
     #[test]
     fn any_text(text in "[\\\\u%&#;{}0-9a-f+x éÿ]{0,200}") {
         secrets(&[KEY, "\\\\\\\\%%%%", "uuuuuuuuuuuuuuuuuuu"]).remove(text);

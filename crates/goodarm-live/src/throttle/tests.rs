@@ -1,4 +1,4 @@
-//! Time stands still in these tests unless everybody waits.
+//! Tests on a paused clock, which advances only while all tasks wait.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ async fn turn(throttle: &Throttle) -> Turn<'_> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_requests_are_out_than_allowed() {
+async fn requests_in_flight_are_limited() {
     let throttle = Throttle::new(LIMITS);
     let mut turns = Vec::new();
     for _ in 0..4 {
@@ -39,7 +39,7 @@ async fn no_more_requests_are_out_than_allowed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_rate_is_kept_to() {
+async fn the_rate_is_enforced() {
     let throttle = Throttle::new(CallLimits { rate: Some(10.0), ..LIMITS });
     let begin = Instant::now();
     for _ in 0..101 {
@@ -49,7 +49,7 @@ async fn the_rate_is_kept_to() {
     assert!((9.9..10.2).contains(&seconds), "100 requests after the first took {seconds} s");
 }
 
-/// Many wait, and none sleeps while it could go.
+/// The time of many calls that wait for their turns.
 async fn seconds_of_many(throttle: Throttle, count: usize, latency: Duration) -> f64 {
     let throttle = Arc::new(throttle);
     let begin = Instant::now();
@@ -67,7 +67,7 @@ async fn seconds_of_many(throttle: Throttle, count: usize, latency: Duration) ->
 }
 
 #[tokio::test(start_paused = true)]
-async fn everybody_who_waits_goes_as_soon_as_there_is_room() {
+async fn waiting_calls_start_as_soon_as_a_slot_is_free() {
     let second = Duration::from_secs(1);
     let seconds = seconds_of_many(Throttle::new(LIMITS), 40, second).await;
     assert!((10.0..10.1).contains(&seconds), "ten times four: {seconds} s");
@@ -80,16 +80,16 @@ async fn everybody_who_waits_goes_as_soon_as_there_is_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_pause_everybody_goes_again() {
+async fn all_calls_continue_after_a_pause() {
     let throttle = Throttle::new(CallLimits { concurrency: 10, ..LIMITS });
     turn(&throttle).await.refused(VoidFailure::RateLimited, None, "429".into());
-    // One finds out, then five at once, and more from answer to answer.
+    // One request as a test, then five at once, and one more with each answer.
     let seconds = seconds_of_many(throttle, 30, Duration::from_secs(1)).await;
     assert!((4.0..7.5).contains(&seconds), "{seconds} s");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_is_not_made_up_for_by_a_burst() {
+async fn a_pause_does_not_allow_a_burst() {
     let throttle = Throttle::new(CallLimits { rate: Some(10.0), ..LIMITS });
     turn(&throttle).await.answered();
     advance(Duration::from_secs(30)).await;
@@ -101,13 +101,13 @@ async fn a_pause_is_not_made_up_for_by_a_burst() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn too_many_requests_halve_what_is_out_and_answers_bring_it_back() {
+async fn a_429_halves_the_requests_in_flight_and_answers_restore_them() {
     let throttle = Throttle::new(LIMITS);
     let refused = turn(&throttle).await;
     refused.refused(VoidFailure::RateLimited, None, "429".into());
     assert!(matches!(throttle.condition(), Condition::BackingOff { .. }));
     assert!(is_held_back(&throttle).await, "it waits first");
-    // The first one alone finds out whether it is over.
+    // One request tests whether the pause is over.
     let first = turn(&throttle).await;
     assert!(is_held_back(&throttle).await);
     first.answered();
@@ -128,7 +128,7 @@ async fn too_many_requests_halve_what_is_out_and_answers_bring_it_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_server_says_how_long_to_wait() {
+async fn a_requested_pause_is_kept() {
     let throttle = Throttle::new(LIMITS);
     let wait = Duration::from_secs(7);
     turn(&throttle).await.refused(VoidFailure::RateLimited, Some(wait), "429".into());
@@ -138,7 +138,7 @@ async fn the_server_says_how_long_to_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_server_makes_us_wait_for_ever() {
+async fn a_requested_pause_is_limited() {
     let throttle = Throttle::new(LIMITS);
     let wait = Duration::from_secs(1_000_000);
     turn(&throttle).await.refused(VoidFailure::RateLimited, Some(wait), "429".into());
@@ -146,7 +146,7 @@ async fn no_server_makes_us_wait_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_grow_while_nobody_answers() {
+async fn pauses_grow_while_no_request_is_answered() {
     let throttle = Throttle::new(LIMITS);
     let mut waits = Vec::new();
     for _ in 0..4 {
@@ -161,7 +161,7 @@ async fn waits_grow_while_nobody_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn several_breaks_in_a_row_close_the_line_and_one_answer_opens_it() {
+async fn several_breaks_in_a_row_close_the_throttle_and_one_answer_opens_it() {
     let throttle = Throttle::new(LIMITS);
     for _ in 1..BREAKS_MAX {
         turn(&throttle).await.broke("500");
@@ -188,7 +188,7 @@ async fn a_call_that_waits_when_the_run_stops_gets_no_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn on_trial_few_are_out_and_few_failures_are_enough() {
+async fn a_trial_has_few_calls_and_ends_after_few_failures() {
     let throttle = Throttle::new(CallLimits { concurrency: 64, ..LIMITS }).on_trial();
     for _ in 0..5 {
         throttle.begin().await;
@@ -207,7 +207,7 @@ async fn on_trial_few_are_out_and_few_failures_are_enough() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn on_trial_nobody_waits_long_for_one_that_is_not_there() {
+async fn a_trial_does_not_wait_long_for_a_missing_server() {
     let throttle = Throttle::new(LIMITS).on_trial();
     let begin = Instant::now();
     for _ in 0..5 {
@@ -220,7 +220,7 @@ async fn on_trial_nobody_waits_long_for_one_that_is_not_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_busy_or_loads_its_model_or_has_worked_is_waited_for() {
+async fn a_server_that_is_busy_or_loading_or_has_worked_is_waited_for() {
     let loading = Some(Duration::ZERO);
     for (failure, retry_after) in
         [(VoidFailure::RateLimited, None), (VoidFailure::NotConnected, loading)]
@@ -239,9 +239,9 @@ async fn one_that_is_busy_or_loads_its_model_or_has_worked_is_waited_for() {
     assert!(matches!(throttle.condition(), Condition::Down { .. }));
 }
 
-/// What ends a verifier is not forgotten because of what comes in later.
+/// Later results do not undo the end of a service.
 #[tokio::test(start_paused = true)]
-async fn one_that_is_mistrusted_stays_so() {
+async fn a_mistrusted_service_stays_mistrusted() {
     let throttle = Throttle::new(LIMITS);
     let (first, second) = (turn(&throttle).await, turn(&throttle).await);
     first.mistrusted("two lines".into());
@@ -271,9 +271,9 @@ async fn one_score_ends_the_trial() {
     assert_eq!(throttle.condition(), Condition::Open);
 }
 
-/// Answers come, so the server is up; but none is a score any more.
+/// The server is up, but its answers have no scores any more.
 #[tokio::test(start_paused = true)]
-async fn answers_without_scores_close_it_until_a_score_comes() {
+async fn answers_without_scores_close_the_throttle_until_the_next_score() {
     let throttle = Throttle::new(LIMITS);
     throttle.scored();
     for _ in 0..20 {
@@ -292,7 +292,7 @@ async fn answers_without_scores_close_it_until_a_score_comes() {
     assert!(!is_held_back(&throttle).await);
 }
 
-/// A call that is held by the trial must not swallow the place that a request waits for.
+/// A call that the trial holds back must not take the wake-up of a request.
 #[tokio::test]
 async fn a_held_call_takes_no_wakeup_from_a_request() {
     let limits =
@@ -314,9 +314,9 @@ async fn a_held_call_takes_no_wakeup_from_a_request() {
     assert!(came.is_ok(), "nothing is out, and the request waits for ever");
 }
 
-/// Were all woken by each turn, tens of thousands would keep each other from going.
+/// If each turn woke all of them, tens of thousands of calls would block each other.
 #[tokio::test(start_paused = true)]
-async fn those_who_wait_do_not_wake_each_other() {
+async fn waiting_calls_do_not_wake_each_other() {
     let limits = CallLimits { concurrency: 4000, rate: Some(1000.0), ..LIMITS };
     let throttle = Arc::new(Throttle::new(limits));
     let begin = Instant::now();

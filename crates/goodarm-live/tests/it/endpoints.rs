@@ -79,7 +79,7 @@ fn what_the_margin_may_hide_is_not_certified() {
 }
 
 #[test]
-fn a_prompt_that_is_longer_than_was_said_is_paid_and_recorded() {
+fn a_prompt_above_its_declared_length_is_paid_and_recorded() {
     let yes = |_: &Request| chat(json!({"message": {"content": "No"}, "finish_reason": "stop"}));
     let (summary, _) = run(yes, "max_tokens = 5\ninput_tokens_max = 10");
     assert_eq!(summary.money.overruns, summary.calls);
@@ -89,7 +89,7 @@ fn a_prompt_that_is_longer_than_was_said_is_paid_and_recorded() {
 
 /// A minute of calls at nothing each would be tens of thousands.
 #[test]
-fn a_server_that_counts_no_tokens_is_paid_at_the_ceiling_and_that_is_said() {
+fn a_server_that_counts_no_tokens_is_paid_at_the_ceiling_with_a_warning() {
     let answer = |seen: &Request, usage: &Value| {
         let text = if seen.body.contains("Is right right") { "Yes" } else { "No" };
         let choice = json!({"message": {"content": text}, "finish_reason": "stop"});

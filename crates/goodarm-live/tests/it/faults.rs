@@ -1,5 +1,5 @@
-//! Verifiers that fail in every way a server can: the run goes on, the budget holds, and no failure
-//! ever speaks for an answer.
+//! Verifiers that fail in every way a server can: the run continues, the budget holds, and no failure
+//! is evidence for an answer.
 
 use goodarm_core::{AttributeId, Target};
 use std::time::Duration;
@@ -67,7 +67,7 @@ fn every_good_answer_is_certified_when_nothing_goes_wrong() {
     assert_eq!(summary.calls, requests as u64);
 }
 
-/// Calls that are decided ahead of the disk are not made ahead of their turn.
+/// Calls that are decided ahead of the disk are not started early.
 #[test]
 fn verifiers_together_never_get_more_calls_than_the_job_allows() {
     let slowly = |seen: &Request| Action::Later(Duration::from_millis(1), Box::new(answer(seen)));
@@ -93,7 +93,7 @@ fn verifiers_together_never_get_more_calls_than_the_job_allows() {
     assert!((2..=8).contains(&server.in_flight_max()), "{} at once", server.in_flight_max());
 }
 
-/// Looks into the journal at everything that it hears.
+/// Reads the journal at every notice.
 struct Witness {
     folder: Folder,
     heard_count: usize,
@@ -132,7 +132,7 @@ impl Observer for Witness {
 }
 
 #[test]
-fn no_one_hears_of_what_others_said_before_it_is_written() {
+fn replies_are_announced_only_after_they_are_durable() {
     let server = Server::with(answer);
     let place = JobFolder::new(9);
     let check = "[[verifiers]]\nname = \"says something\"\nkind = \"check\"\ncheck = \"regex\"\npattern = \"right|wrong\"\n";
@@ -156,7 +156,7 @@ fn a_429_is_sent_again_in_its_place_and_costs_nothing() {
     assert!(summary.verifiers[0].failures.is_empty(), "{:?}", summary.verifiers[0].failures);
 }
 
-/// The server closes after this, and says so: else the next request may meet a closed connection.
+/// The server announces that it closes the connection; otherwise the next request might use it.
 const GARBAGE: &[u8] =
     b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\n\xff\xfe\x00{";
 
@@ -221,7 +221,7 @@ fn a_bill_that_is_missing_costs_the_ceiling_and_one_that_is_too_high_is_recorded
 }
 
 #[test]
-fn a_server_that_is_down_stops_the_run_and_poisons_nothing() {
+fn a_server_that_is_down_stops_the_run_and_is_not_evidence() {
     let place = JobFolder::new(9);
     // Nothing listens there: port 9 of this machine.
     place.write("job.toml", &job("http://127.0.0.1:9/", "patience = 0.6"));
@@ -234,7 +234,7 @@ fn a_server_that_is_down_stops_the_run_and_poisons_nothing() {
 }
 
 #[test]
-fn a_server_that_breaks_again_and_again_is_not_fed() {
+fn a_server_that_breaks_again_and_again_gets_no_more_calls() {
     let (_, ending, summary, _) = run_against(
         |seen, count| {
             let oops = Action::Status(500, ("", String::new()), "oops".into());

@@ -65,7 +65,7 @@ fn stop(run: &mut Run, times: usize) -> (Ending, Duration) {
 }
 
 #[test]
-fn a_run_that_is_busy_with_heavy_checks_hears_at_once_that_it_shall_stop() {
+fn a_run_with_slow_checks_stops_at_once() {
     let place = place(20);
     let mut run = Run::begin(place.good_job()).expect("a new run");
     let (ending, took) = stop(&mut run, 2);
@@ -81,7 +81,7 @@ fn a_run_that_is_busy_with_heavy_checks_hears_at_once_that_it_shall_stop() {
 }
 
 #[test]
-fn answers_beyond_a_limit_do_not_pass_and_the_check_is_not_to_blame() {
+fn answers_beyond_a_limit_do_not_pass_and_the_check_still_works() {
     let place = place(6);
     let mut run = Run::begin(place.good_job()).expect("a new run");
     let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");

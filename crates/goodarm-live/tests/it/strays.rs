@@ -1,4 +1,4 @@
-//! Workers that write what nobody asked for: a run never goes on with scores that may belong to others.
+//! Workers with unsolicited output: a run never continues with scores that may belong to other answers.
 
 use goodarm_record::ending::Ending;
 use goodarm_record::view::Overview;
@@ -22,7 +22,7 @@ const JUDGE: &str = r#"case "$line" in *right*) echo 1;; *) echo 0;; esac"#;
 
 #[test]
 fn a_worker_that_writes_late_lines_from_the_start_never_scores() {
-    // It is listened to for twice as long as its answer took.
+    // goodarm waits for more output twice as long as the answer took.
     let late = "while read -r line; do sleep 0.3; JUDGE; sleep 0.05; echo 1; done";
     let (ending, overview) = run(&late.replace("JUDGE", JUDGE));
     let Ending::NeverScored(failed) = ending else { panic!("{ending:?}") };
@@ -31,7 +31,7 @@ fn a_worker_that_writes_late_lines_from_the_start_never_scores() {
 }
 
 #[test]
-fn one_that_begins_to_do_so_ends_the_run_and_leaves_doubt() {
+fn a_worker_that_begins_to_write_late_lines_ends_the_run_with_a_doubt() {
     let late = "n=0; while read -r line; do n=$((n+1)); JUDGE; [ $n -ge 6 ] && { sleep 0.02; echo 1; }; done";
     let (ending, overview) = run(&late.replace("JUDGE", JUDGE));
     assert_eq!(ending.name(), "mistrusted");
@@ -43,7 +43,7 @@ fn one_that_begins_to_do_so_ends_the_run_and_leaves_doubt() {
 }
 
 #[test]
-fn one_that_answers_only_what_it_is_asked_is_trusted() {
+fn a_worker_that_writes_only_answers_is_trusted() {
     let (ending, overview) = run(&format!("while read -r line; do {JUDGE}; done"));
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!((overview.certified, overview.doubt), (4, None));

@@ -1,4 +1,4 @@
-//! Answers whose calls the server turns away again and again, while it answers all others.
+//! A server throttles the calls on some answers again and again, and answers all others.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use goodarm_testing::{Action, Request, Server, status};
 
 const COUNT: usize = 20;
 
-/// Good answers all, and a verifier that turns some of them away.
+/// Good answers, and a verifier that throttles some of them.
 fn place(url: &str, concurrency: usize, rest: &str) -> JobFolder {
     let place = JobFolder::new(0);
     let lines =
@@ -34,7 +34,7 @@ fn is_about(seen: &Request, index: usize) -> bool {
     seen.json()["id"] == format!("q{index}")
 }
 
-/// The server is well, so the run ends by itself, and everything but these answers is certified.
+/// The server works, so the run ends by itself with all other answers certified.
 #[track_caller]
 fn assert_others_certified(
     place: &JobFolder,
@@ -58,7 +58,7 @@ fn run(code: u16, header: (&'static str, &str), refused: &'static [usize], concu
         if refused.iter().any(|&index| is_about(seen, index)) {
             return Action::Status(code, header.clone(), "too large".into());
         }
-        // So that others are still at it when one has been turned away often enough.
+        // So that other calls are in flight when one has been throttled often enough.
         Action::Later(Duration::from_millis(5), Box::new(Action::Json(json!({"score": 1}))))
     };
     let server = Server::with(script);
@@ -84,15 +84,15 @@ fn the_others_are_certified_eight_at_a_time() {
 }
 
 #[test]
-fn a_key_that_is_refused_for_one_answer_is_no_wrong_key() {
+fn a_key_that_is_refused_for_one_answer_is_not_a_wrong_key() {
     run(401, ("", ""), &[0], 1);
     run(401, ("", ""), &[3], 8);
 }
 
-/// A policy may leave that answer to the end. Others were answered beside it, so it is no server that has just
-/// gone down, and the run ends.
+/// A policy may leave that answer to the end. Others were answered meanwhile, so the server is not down,
+/// and the run ends.
 #[test]
-fn one_that_is_left_to_the_end_is_given_up_if_others_got_through_beside_it() {
+fn a_throttled_answer_that_is_left_last_is_given_up_if_others_were_answered() {
     let script = |seen: &Request| {
         if is_about(seen, 7) { status(429) } else { Action::Json(json!({"score": 1})) }
     };
@@ -109,9 +109,9 @@ fn one_that_is_left_to_the_end_is_given_up_if_others_got_through_beside_it() {
     place.assert_clean();
 }
 
-/// Each of its calls pauses the verifier only until it is clear that others are answered.
+/// Each of its calls pauses the verifier only until others are answered.
 #[test]
-fn with_a_fixed_number_of_attempts_the_others_do_not_wait_for_it_for_ever() {
+fn with_fixed_retries_the_others_do_not_wait_for_a_throttled_answer() {
     let script = |seen: &Request| {
         if is_about(seen, 0) { status(429) } else { Action::Json(json!({"score": 1})) }
     };
@@ -125,14 +125,14 @@ fn with_a_fixed_number_of_attempts_the_others_do_not_wait_for_it_for_ever() {
 }
 
 #[test]
-fn several_are_told_from_a_server_that_is_down() {
+fn several_throttled_answers_do_not_look_like_a_server_that_is_down() {
     run(503, ("retry-after", "0"), &[0, 1, 2], 2);
     run(401, ("", ""), &[0, 1, 2], 2);
 }
 
-/// The run was stopped while the refused answer's calls were all that was in flight.
+/// The run was stopped while only calls on the throttled answer were in flight.
 #[test]
-fn also_when_the_run_is_taken_up_again() {
+fn throttled_answers_are_restored_on_resume() {
     let is_open = Arc::new(AtomicBool::new(false));
     let open = Arc::clone(&is_open);
     let script = move |seen: &Request| {
@@ -161,7 +161,7 @@ fn also_when_the_run_is_taken_up_again() {
     assert_others_certified(&place, &again, &[0]);
 }
 
-/// The server takes so many requests a second, and turns the others away, whatever the answer.
+/// The server limits the requests per second and throttles the others, independently of the answer.
 #[test]
 fn a_busy_server_makes_no_answer_look_bad() {
     let taken = Mutex::new((Instant::now(), 0));
@@ -181,9 +181,9 @@ fn a_busy_server_makes_no_answer_look_bad() {
     assert_eq!(calls.lines().find(|line| line.contains("given-up")), None);
 }
 
-/// Nothing is held against any answer while no call at all is answered.
+/// As long as no call is answered, nothing is evidence against an answer.
 #[test]
-fn a_server_that_turns_everything_away_is_down() {
+fn a_server_that_throttles_all_calls_is_down() {
     let count = Mutex::new(0);
     let script = move |_: &Request| {
         let mut count = count.lock().expect("no one panics");

@@ -70,7 +70,7 @@ fn a_worker_is_shown_with_its_command_line() {
 }
 
 #[test]
-fn a_wrong_key_stops_the_run_within_seconds_and_says_what_the_server_said() {
+fn a_wrong_key_stops_the_run_within_seconds_with_the_reply_of_the_server() {
     let body = r#"{"error": "invalid_api_key: no such team"}"#;
     let refuse = |_: &_| Action::Status(401, ("", String::new()), body.to_owned());
     let server = Server::with(refuse);

@@ -91,7 +91,7 @@ fn equality_of_numbers() {
 }
 
 #[test]
-fn what_is_wrong_names_its_key() {
+fn problems_name_their_key() {
     wrong(json!({}), &["check"]);
     wrong(json!({"check": "regex"}), &["pattern"]);
     wrong(json!({"check": "regex", "pattern": "("}), &["pattern"]);
@@ -153,14 +153,14 @@ fn a_pattern_of_many_states_ends() {
 }
 
 #[test]
-fn json_that_is_no_text_is_held_to_the_same_size() {
+fn json_values_and_json_texts_have_the_same_limit() {
     let keys = json!({"check": "json-schema", "schema": {"uniqueItems": true}});
     let values: Vec<[u32; 1]> = (0..400_000).map(|value| [value]).collect();
     check(keys, json!({"answer": values}), 0.0, "too large");
 }
 
 #[test]
-fn a_megabyte_made_to_hold_up_a_check_does_not() {
+fn a_hostile_megabyte_does_not_delay_a_check() {
     let long = |piece: &str| piece.repeat(1_000_000 / piece.len());
     let extracts = [
         ("gsm8k", format!("####{}", long("1,1"))),
@@ -216,7 +216,7 @@ fn beyond_a_limit_the_reason_says_so() {
 }
 
 #[test]
-fn what_takes_longer_than_a_moment_is_not_answered_on_the_spot() {
+fn a_slow_check_is_not_evaluated_at_once() {
     let keys = json!({"check": "final-answer", "extract": "regex", "pattern": "a.*b|a"});
     let is_answered = |keys: &Value, answer: String| {
         let check = new(keys.clone(), Path::new(".")).unwrap();
@@ -232,7 +232,7 @@ fn what_takes_longer_than_a_moment_is_not_answered_on_the_spot() {
 }
 
 #[test]
-fn json_made_to_hold_up_a_schema_does_not() {
+fn hostile_json_does_not_delay_a_schema() {
     let empties = |count: usize| {
         let mut values = vec!["[]".to_owned()];
         while values.len() < count {

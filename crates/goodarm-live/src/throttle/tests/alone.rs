@@ -1,16 +1,16 @@
-//! A call that is turned away, and nothing else is left to do.
+//! A throttled call, with nothing else left to do.
 
 use super::*;
 use crate::throttle::throttled_calls::AttemptTracker;
 
-/// Turned away once more, at its next turn.
+/// Throttles the call once more, at its next turn.
 async fn again(tracker: &mut AttemptTracker<'_>) -> Option<GiveUp> {
     let turn = tracker.turn().await.expect("nobody stops");
     turn.refused(VoidFailure::RateLimited, None, "429".into());
     tracker.throttled_again()
 }
 
-/// Tries until it is given up, or the verifier is; says what was said of the call.
+/// Throttles the call until it or the service is given up.
 async fn until_given_up(throttle: &Throttle, tracker: &mut AttemptTracker<'_>) -> Option<GiveUp> {
     while !matches!(throttle.condition(), Condition::GivenUp { .. }) {
         if let Some(given_up) = again(tracker).await {
@@ -21,7 +21,7 @@ async fn until_given_up(throttle: &Throttle, tracker: &mut AttemptTracker<'_>) -
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_given_up_if_others_were_answered_beside_it() {
+async fn a_throttled_call_is_given_up_if_others_were_answered_meanwhile() {
     let throttle = Throttle::new(LIMITS);
     let on_answer = throttle.on_answer(ArmId(3));
     let mut tracker = on_answer.track_attempts();
@@ -35,7 +35,7 @@ async fn it_is_given_up_if_others_were_answered_beside_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_can_tell_if_no_other_was_answered_since() {
+async fn a_throttled_call_is_not_given_up_if_no_other_was_answered_since() {
     let throttle = Throttle::new(LIMITS);
     turn(&throttle).await.answered();
     let on_answer = throttle.on_answer(ArmId(3));
@@ -43,9 +43,9 @@ async fn nobody_can_tell_if_no_other_was_answered_since() {
     assert!(until_given_up(&throttle, &mut tracker).await.is_none());
 }
 
-/// Then the verifier is down, whatever became of the one before.
+/// The service is down, even if an earlier call was given up.
 #[tokio::test(start_paused = true)]
-async fn it_is_not_given_up_while_another_is_turned_away_like_it() {
+async fn a_throttled_call_is_not_given_up_while_another_is_throttled() {
     let throttle = Throttle::new(LIMITS);
     let [one, other] = [3, 4].map(|answer| throttle.on_answer(ArmId(answer)));
     let (mut struck, mut fresh) = (one.track_attempts(), other.track_attempts());
@@ -56,9 +56,9 @@ async fn it_is_not_given_up_while_another_is_turned_away_like_it() {
     assert!(until_given_up(&throttle, &mut struck).await.is_none());
 }
 
-/// One that has begun and waits for its turn may still be answered.
+/// A call that waits for its turn may still be answered.
 #[tokio::test(start_paused = true)]
-async fn it_is_not_given_up_while_another_has_yet_to_be_sent() {
+async fn a_throttled_call_is_not_given_up_while_another_waits_to_be_sent() {
     let throttle = Throttle::new(LIMITS);
     let on_answer = throttle.on_answer(ArmId(3));
     throttle.begin().await;

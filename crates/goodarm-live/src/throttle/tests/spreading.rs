@@ -1,4 +1,4 @@
-//! Which address a request goes to, and what becomes of the others when one is in outage.
+//! The choice of addresses, and the outage of one of several.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn throttle(address_count: usize) -> Throttle {
     Throttle::new(LIMITS).with_addresses(address_count)
 }
 
-/// So many requests, which are all in flight together.
+/// `count` requests that are in flight at once.
 async fn turns(throttle: &Throttle, count: usize) -> Vec<Turn<'_>> {
     let mut turns = Vec::new();
     for _ in 0..count {
@@ -19,7 +19,7 @@ fn places(turns: &[Turn<'_>]) -> Vec<usize> {
     turns.iter().map(Turn::address).collect()
 }
 
-/// Refuses the next request, and says where it went.
+/// Refuses the next request, and returns its address.
 async fn refuse(throttle: &Throttle, failure: VoidFailure, wait: Option<Duration>) -> usize {
     let turn = turn(throttle).await;
     let address = turn.address();
@@ -31,7 +31,7 @@ const DOWN: VoidFailure = VoidFailure::NotConnected;
 const BUSY: VoidFailure = VoidFailure::RateLimited;
 
 #[tokio::test(start_paused = true)]
-async fn equals_take_turns_and_the_least_busy_goes_first() {
+async fn equal_addresses_take_turns_and_the_least_busy_goes_first() {
     let throttle = throttle(3);
     for expected in [0, 1, 2, 0] {
         let turn = turn(&throttle).await;
@@ -50,7 +50,7 @@ async fn equals_take_turns_and_the_least_busy_goes_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_address_that_asks_for_a_pause_gets_one_and_the_others_go_on() {
+async fn a_pause_of_one_address_does_not_stop_the_others() {
     let throttle = throttle(2);
     let wait = Duration::from_secs(7);
     let begin = Instant::now();
@@ -64,7 +64,7 @@ async fn an_address_that_asks_for_a_pause_gets_one_and_the_others_go_on() {
     }
     assert!(begin.elapsed() < SHORT, "nobody waits");
     advance(wait).await;
-    // One request finds out whether the pause is over.
+    // One request tests whether the pause is over.
     let probe = turn(&throttle).await;
     assert_eq!(probe.address(), 0);
     assert_eq!(places(&turns(&throttle, 2).await), [1, 1]);
@@ -73,10 +73,10 @@ async fn an_address_that_asks_for_a_pause_gets_one_and_the_others_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_verifier_is_down_when_all_its_addresses_are() {
+async fn a_service_is_down_when_all_its_addresses_are() {
     let throttle = throttle(2);
     assert_eq!(refuse(&throttle, DOWN, None).await, 0);
-    // For so long that its own patience would be over.
+    // Longer than its patience.
     for _ in 0..100 {
         advance(Duration::from_secs(1)).await;
         let turn = turn(&throttle).await;
@@ -98,7 +98,7 @@ async fn a_verifier_is_down_when_all_its_addresses_are() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_verifier_backs_off_until_the_first_of_its_addresses_is_back() {
+async fn a_service_backs_off_until_its_first_address_is_back() {
     let throttle = throttle(2);
     refuse(&throttle, BUSY, Some(Duration::from_secs(30))).await;
     refuse(&throttle, BUSY, Some(Duration::from_secs(5))).await;
@@ -113,9 +113,9 @@ async fn a_verifier_backs_off_until_the_first_of_its_addresses_is_back() {
     assert!(matches!(throttle.condition(), Condition::Partly { .. }));
 }
 
-/// A try of an address that breaks calls counts as the lowest score, so there is an end to them.
+/// Each attempt at an address that breaks calls counts as the lowest score, so they end.
 #[tokio::test(start_paused = true)]
-async fn an_address_that_breaks_calls_for_too_long_gets_no_more() {
+async fn an_address_that_breaks_calls_for_too_long_gets_no_more_calls() {
     let throttle = throttle(2);
     let mut breaks = 0;
     for _ in 0..1000 {

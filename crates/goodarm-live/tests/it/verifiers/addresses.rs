@@ -1,4 +1,4 @@
-//! Verifiers with several addresses: who is called, who waits, and that no call is made twice.
+//! Verifiers with several addresses: the choice of the address, pauses, and no call twice.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ fn busy(seconds: u32) -> Action {
     Action::Status(429, ("Retry-After", seconds.to_string()), "slow down".into())
 }
 
-/// So many calls, eight at once, each about another candidate.
+/// `count` calls, eight at once, each about another candidate.
 async fn call_all(verifier: Http, line: &Arc<Throttle>, count: usize) -> Vec<Reply> {
     let verifier = Arc::new(verifier);
     let mut replies = Vec::new();
@@ -53,7 +53,7 @@ async fn call_all(verifier: Http, line: &Arc<Throttle>, count: usize) -> Vec<Rep
     replies
 }
 
-/// Which candidates a server has seen.
+/// The candidates that a server has received.
 fn ids(server: &Server) -> Vec<String> {
     let id = |seen: &Request| seen.json()["id"].as_str().expect("an id").to_owned();
     server.requests().iter().map(id).collect()
@@ -83,7 +83,7 @@ async fn calls_are_spread_and_each_is_made_once() {
 }
 
 #[tokio::test]
-async fn one_that_asks_for_a_pause_is_left_alone_while_the_other_goes_on() {
+async fn a_pause_of_one_address_does_not_stop_the_other() {
     let (left, right) = (Server::start([busy(300)]), Server::start([good()]));
     let verifier = http(&[left.url("/"), right.url("/")], json!({}));
     let line = Arc::new(line(None).with_addresses(2));
@@ -92,7 +92,7 @@ async fn one_that_asks_for_a_pause_is_left_alone_while_the_other_goes_on() {
     replies.iter().for_each(|reply| assert_score(reply, 1.0));
     assert!(began.elapsed() < Duration::from_secs(60), "nobody waits for the pause");
     assert_eq!(right.request_count(), 40);
-    // Those that were on their way when it said so.
+    // Requests that were in flight already.
     assert!((1..=8).contains(&left.request_count()), "{}", left.request_count());
     assert_eq!(line.retry_count(), left.request_count() as u64);
     let Condition::Partly { troubled: 1, of: 2, reason } = line.condition() else {
@@ -103,7 +103,7 @@ async fn one_that_asks_for_a_pause_is_left_alone_while_the_other_goes_on() {
 }
 
 #[tokio::test]
-async fn one_that_refuses_connections_costs_nothing_but_a_try() {
+async fn an_address_that_refuses_connections_costs_only_an_attempt() {
     let server = Server::start([good()]);
     let dead = closed_url();
     let verifier = http(&[dead.clone(), server.url("/")], json!({}));
@@ -116,7 +116,7 @@ async fn one_that_refuses_connections_costs_nothing_but_a_try() {
 }
 
 #[tokio::test]
-async fn all_of_them_down_is_down() {
+async fn a_service_is_down_if_all_addresses_are() {
     let (left, right) = (closed_url(), closed_url());
     let verifier = http(&[left.clone(), right.clone()], json!({}));
     let line = line(Some(1)).with_addresses(2);
@@ -127,7 +127,7 @@ async fn all_of_them_down_is_down() {
     }
 }
 
-/// What may have been looked at counts, and goes to no other address.
+/// A request that may have been read counts, and is not sent to another address.
 #[tokio::test]
 async fn a_call_that_counts_is_not_made_again_elsewhere() {
     for act in
@@ -152,7 +152,7 @@ async fn a_call_that_counts_is_not_made_again_elsewhere() {
 }
 
 #[tokio::test]
-async fn replies_that_are_no_scores_say_where_they_come_from() {
+async fn reasons_of_unreadable_replies_name_the_address() {
     let (left, right) =
         (Server::start([Action::Json(json!({"points": 1}))]), Server::start([good()]));
     let verifier = http(&[left.url("/"), right.url("/")], json!({}));
@@ -177,7 +177,7 @@ async fn a_model_may_have_several_addresses() {
     assert!(preview.starts_with(&format!("{} m\n{} m\n", urls[0], urls[1])), "{preview}");
 }
 
-/// Code that knows nothing of addresses still calls one of them.
+/// Code that does not choose addresses calls the first one.
 #[tokio::test]
 async fn a_throttle_of_one_address_uses_the_first() {
     let (left, right) = (Server::start([good()]), Server::start([good()]));
@@ -188,7 +188,7 @@ async fn a_throttle_of_one_address_uses_the_first() {
 }
 
 #[test]
-fn what_is_wrong_with_addresses_names_the_key_and_which() {
+fn problems_with_addresses_name_the_key_and_the_number() {
     let new = |keys: Value| make(keys, Http::new);
     let (a, b) = ("http://127.0.0.1:9/a", "http://127.0.0.1:9/b");
     assert!(new(json!({"urls": [a]})).is_ok());
@@ -227,7 +227,7 @@ fn scored(seen: &Request) -> Action {
 }
 
 #[test]
-fn a_run_is_spread_and_goes_on_while_one_address_answers() {
+fn a_run_uses_all_addresses_and_continues_with_one() {
     let servers = [Server::with(scored), Server::with(scored)];
     let dead = closed_url();
     let place = JobFolder::new(9);
@@ -260,7 +260,7 @@ fn a_run_stops_when_no_address_was_ever_reached() {
 }
 
 #[test]
-fn a_wrong_address_in_a_job_is_said_with_its_line() {
+fn a_wrong_address_in_a_job_is_reported_with_its_line() {
     let place = JobFolder::new(3);
     place.write("job.toml", &job("[\"http://127.0.0.1:9\", \"127.0.0.1:8\"]"));
     let error = place.job().err().expect("it is wrong");

@@ -1,4 +1,4 @@
-//! Programs, one process a call.
+//! Programs with one process for each call.
 
 use std::path::Path;
 use std::time::Duration;
@@ -151,7 +151,7 @@ async fn a_program_that_cannot_be_started_is_given_up_at_once() {
     assert_given_up(&line, "cannot start ./plain");
 }
 
-/// Its children hold its output open; they end with it, and what it said counts.
+/// Its children hold its output open. They end with it, and its output counts.
 #[tokio::test]
 async fn children_of_a_program_that_succeeded_end_with_it() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -185,7 +185,7 @@ async fn nothing_is_started_when_the_run_stops() {
 }
 
 #[test]
-fn what_is_wrong_names_its_key() {
+fn problems_name_their_key() {
     let new = |keys: Value| new(keys, Path::new("."));
     assert_wrong(new(json!({})), &["command"]);
     assert_wrong(new(json!({"command": []})), &["command"]);

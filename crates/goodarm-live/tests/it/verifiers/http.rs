@@ -1,4 +1,4 @@
-//! What a server's replies, silences and lies count as.
+//! The outcomes of replies, timeouts and wrong replies of servers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use super::{
 };
 use goodarm_testing::{Action, Server, closed_url, status};
 
-/// Any variable that every test run has, in place of a key.
+/// A variable that exists in every test run, used as a key.
 const KEY_VARIABLE: &str = "CARGO_MANIFEST_DIR";
 
 fn key() -> String {
@@ -28,24 +28,11 @@ fn http(url: &str, keys: Value) -> Http {
     make(keys, Http::new).expect("a verifier")
 }
 
-/// This address makes the full client speak, which otherwise only encrypted ones need.
-fn with_full_client(url: &str) -> String {
-    url.replace("127.0.0.1", "0.0.0.0")
-}
-
-/// One call to a server that does this, over either transport.
+/// One call to a server that does this.
 async fn call(act: Action, keys: Value) -> Reply {
-    let server = Server::start([act.clone()]);
-    let reply = http(&server.url("/score"), keys.clone()).call(&question(), &line(None)).await;
-    assert_eq!(server.request_count(), 1, "one request, never a second");
     let server = Server::start([act]);
-    let url = with_full_client(&server.url("/score"));
-    let other = http(&url, keys).call(&question(), &line(None)).await;
+    let reply = http(&server.url("/score"), keys).call(&question(), &line(None)).await;
     assert_eq!(server.request_count(), 1, "one request, never a second");
-    match (&reply.verdict, &other.verdict) {
-        (Verdict::Failed(left, _), Verdict::Failed(right, _)) => assert_eq!(left, right),
-        (left, right) => assert_eq!(left, right),
-    }
     reply
 }
 
@@ -69,7 +56,7 @@ async fn the_candidate_is_posted_and_the_score_read() {
 }
 
 #[tokio::test]
-async fn scores_are_where_the_pointer_points() {
+async fn the_pointer_selects_the_score() {
     let pointer = || json!({"pointer": "/result/0"});
     assert_score(&call(Action::Json(json!({"result": [0.5]})), pointer()).await, 0.5);
     assert_score(&call(Action::Json(json!({"result": [true]})), pointer()).await, 1.0);
@@ -111,7 +98,7 @@ async fn bodies_are_made_from_templates() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_json_is_not_sent() {
+async fn a_body_that_is_not_json_is_not_sent() {
     let server = Server::start([Action::Json(json!({"score": 1}))]);
     let verifier = http(&server.url("/"), json!({"body": "{\"a\": \"{{ answer }}\"}"}));
     let quoted = candidate(json!({"answer": "say \"4\""}));
@@ -122,20 +109,18 @@ async fn a_body_that_is_no_json_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_429_is_retried_in_place_and_not_before_it_was_asked_for() {
+async fn a_429_is_retried_after_the_requested_pause() {
     let busy = |wait: &str| Action::Status(429, ("Retry-After", wait.into()), String::new());
-    for change in [str::to_owned, with_full_client] {
-        let server = Server::start([busy("1"), busy("0"), Action::Json(json!({"score": 1}))]);
-        let line = line(None);
-        let began = Instant::now();
-        let reply = http(&change(&server.url("/")), json!({})).call(&question(), &line).await;
-        assert_score(&reply, 1.0);
-        assert!(began.elapsed() >= Duration::from_secs(1));
-        assert!(reply.usage.worked < began.elapsed());
-        assert_eq!(server.request_count(), 3);
-        assert_eq!(line.retry_count(), 2);
-        assert_eq!(line.condition(), Condition::Open);
-    }
+    let server = Server::start([busy("1"), busy("0"), Action::Json(json!({"score": 1}))]);
+    let line = line(None);
+    let began = Instant::now();
+    let reply = http(&server.url("/"), json!({})).call(&question(), &line).await;
+    assert_score(&reply, 1.0);
+    assert!(began.elapsed() >= Duration::from_secs(1));
+    assert!(reply.usage.worked < began.elapsed());
+    assert_eq!(server.request_count(), 3);
+    assert_eq!(line.retry_count(), 2);
+    assert_eq!(line.condition(), Condition::Open);
 }
 
 #[tokio::test]
@@ -178,13 +163,13 @@ async fn a_key_in_the_body_is_refused() {
         let text = assert_wrong(make(keys, Http::new), &["body"]);
         assert!(text.contains("looks like a key") && !text.contains("0123"), "{text}");
     }
-    // sk-learn is a library, and a field may be called key.
+    // sk-learn is a library, and a field may have the name key.
     let body = r#"{"tool": "sk-learn", "key": {{ answer | tojson }}}"#;
     http("http://127.0.0.1:9/", json!({"body": body}));
 }
 
 #[tokio::test]
-async fn keys_are_struck_out_of_all_texts() {
+async fn keys_are_removed_from_all_texts() {
     let headers = json!({"X-Token": format!("env:{KEY_VARIABLE}"), "X-Plain": "plain-value"});
     let keys = json!({"api_key_env": KEY_VARIABLE, "headers": headers});
     let reply = call(Action::Echo, keys.clone()).await;
@@ -204,7 +189,7 @@ async fn keys_are_struck_out_of_all_texts() {
     assert!(!format!("{reply:?}").contains("query-key-1"));
 }
 
-/// They would not be sent, and kept with the run.
+/// They would not be sent, but kept with the run.
 #[test]
 fn a_name_and_a_password_in_an_address_are_refused_with_the_job() {
     for url in ["http://user:password-1@127.0.0.1:9/", "https://user@host/", "http://:pw@host"] {
@@ -218,7 +203,7 @@ fn a_name_and_a_password_in_an_address_are_refused_with_the_job() {
 }
 
 #[test]
-fn a_key_that_goes_over_the_network_for_all_to_read_is_suspicious() {
+fn a_key_that_is_sent_without_encryption_raises_a_warning() {
     let header = json!({"x-token": format!("env:{KEY_VARIABLE}")});
     let keys = [json!({"api_key_env": KEY_VARIABLE}), json!({"headers": header})];
     for keys in keys {
@@ -309,13 +294,11 @@ async fn redirects_are_not_followed() {
 
 #[tokio::test]
 async fn no_connection_is_void_until_it_is_given_up() {
-    for change in [str::to_owned, with_full_client] {
-        let line = line(Some(1));
-        let url = change(&closed_url());
-        let reply = http(&url, json!({})).call(&question(), &line).await;
-        assert_failed(&reply, CountedFailure::GivenUp, "given up after 2 attempts: cannot connect");
-        assert_down(&line, "Connection refused");
-    }
+    let line = line(Some(1));
+    let url = closed_url();
+    let reply = http(&url, json!({})).call(&question(), &line).await;
+    assert_failed(&reply, CountedFailure::GivenUp, "given up after 2 attempts: cannot connect");
+    assert_down(&line, "Connection refused");
 }
 
 #[tokio::test]
@@ -400,7 +383,7 @@ async fn a_busy_server_and_one_that_loads_its_model_are_asked_again() {
     }
 }
 
-/// What may depend on the answer is never void, whatever it says.
+/// A failure that may depend on the answer is never void.
 #[tokio::test]
 async fn a_server_that_may_have_broken_over_the_answer_is_not_asked_again() {
     let quoted = r#"{"error": {"message": "cannot read: Loading model"}}"#;
@@ -451,42 +434,37 @@ fn a_key_that_was_pasted_is_not_shown() {
     assert!(make(json!({"url": url, "headers": plain}), Http::new).is_ok());
 }
 
-/// What a client is tempted to send again: the server closed a connection that had been idle.
+/// The server closes a connection that was idle; a client might send the request again.
 #[tokio::test]
 async fn a_request_on_a_reused_connection_is_not_sent_twice() {
-    for change in [str::to_owned, with_full_client] {
-        let good = || Action::Json(json!({"score": 1}));
-        let server = Server::start([good(), Action::Close, good()]);
-        let (verifier, line) = (http(&change(&server.url("/")), json!({})), line(None));
-        assert_score(&verifier.call(&question(), &line).await, 1.0);
-        let reply = verifier.call(&question(), &line).await;
-        assert_failed(&reply, CountedFailure::Crashed, "gave no reply");
-        assert_eq!((server.request_count(), server.connection_count()), (2, 1));
-        assert_score(&verifier.call(&question(), &line).await, 1.0);
-        assert_eq!((server.request_count(), server.connection_count()), (3, 2));
-    }
+    let good = || Action::Json(json!({"score": 1}));
+    let server = Server::start([good(), Action::Close, good()]);
+    let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
+    assert_score(&verifier.call(&question(), &line).await, 1.0);
+    let reply = verifier.call(&question(), &line).await;
+    assert_failed(&reply, CountedFailure::Crashed, "gave no reply");
+    assert_eq!((server.request_count(), server.connection_count()), (2, 1));
+    assert_score(&verifier.call(&question(), &line).await, 1.0);
+    assert_eq!((server.request_count(), server.connection_count()), (3, 2));
 }
 
-/// A connection that is used up is not an obstacle: nothing was sent on it.
+/// A closed connection is replaced, since nothing was sent on it.
 #[tokio::test]
 async fn a_closed_connection_is_replaced_before_anything_is_sent() {
-    for change in [str::to_owned, with_full_client] {
-        let body = "{\"score\": 1}";
-        let length = body.len();
-        let last = format!(
-            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-        );
-        let server = Server::start([Action::Bytes(last.into())]);
-        let (verifier, line) = (http(&change(&server.url("/")), json!({})), line(None));
-        for _ in 0..20 {
-            assert_score(&verifier.call(&question(), &line).await, 1.0);
-        }
-        assert_eq!((server.request_count(), server.connection_count()), (20, 20));
+    let body = "{\"score\": 1}";
+    let length = body.len();
+    let last =
+        format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}");
+    let server = Server::start([Action::Bytes(last.into())]);
+    let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
+    for _ in 0..20 {
+        assert_score(&verifier.call(&question(), &line).await, 1.0);
     }
+    assert_eq!((server.request_count(), server.connection_count()), (20, 20));
 }
 
 #[test]
-fn what_is_wrong_names_its_key() {
+fn problems_name_their_key() {
     let new = |keys: Value| make(keys, Http::new);
     let wrong = assert_wrong(new(json!({})), &["url"]);
     assert_eq!(wrong, "url: an address is needed");

@@ -39,7 +39,7 @@ fn llm(keys: Value) -> Llm {
     make(keys, Llm::new).expect("a verifier")
 }
 
-/// The most that a call about one of these can take.
+/// The most time and tokens of a call about one of these.
 fn most(llm: Llm, candidates: &Candidates) -> Extent {
     Service::remote(llm.manifest(Unit::Calls), llm).extent(candidates)
 }
@@ -84,7 +84,7 @@ async fn a_judge_asks_and_reads_yes_or_no() {
 }
 
 #[tokio::test]
-async fn addresses_may_end_as_they_like() {
+async fn addresses_may_have_any_ending() {
     let server = Server::start([completion("Yes")]);
     for path in ["/v1", "/v1/", "/v1/chat/completions", "/openai/v1?api-version=1"] {
         let judge = llm(judge_keys(&server.url(path), json!({})));
@@ -189,7 +189,7 @@ async fn a_solver_compares_final_answers() {
 #[tokio::test]
 async fn votes_are_requests_of_their_own_at_once() {
     let arrived = AtomicUsize::new(0);
-    // No reply before all five have come.
+    // Replies only after all five requests.
     let server = Server::with(move |_| {
         let number = arrived.fetch_add(1, Ordering::SeqCst);
         let text = if number.is_multiple_of(2) { "#### 4" } else { "#### 5" };
@@ -298,7 +298,7 @@ fn settings_that_repeat_are_refused_unless_declared() {
 }
 
 #[test]
-fn what_is_wrong_names_its_key() {
+fn problems_name_their_key() {
     let new = |keys: Value| make(keys, Llm::new);
     let wrong = assert_wrong(new(json!({})), &["url", "model", "prompt"]);
     assert!(wrong.ends_with("prompt: a template is needed"), "{wrong}");

@@ -1,4 +1,4 @@
-//! Programs that live on.
+//! Programs that serve many calls.
 
 use std::path::Path;
 use std::time::Duration;
@@ -92,14 +92,14 @@ async fn a_silent_worker_is_killed_and_replaced() {
 async fn a_line_that_was_not_asked_for_is_never_a_score() {
     let too_much = [
         "while read -r line; do printf '1\\n2\\n'; done",
-        // Late, but from the start. It is listened to for twice as long as its answer took.
+        // Late from the first call. goodarm waits for more output twice as long as the answer took.
         "while read -r line; do sleep 0.3; echo 1; sleep 0.05; echo 1; done",
     ];
     for shell in too_much {
         let (verifier, line) = (worker(shell, json!({})), line(None));
         let reply = verifier.call(&question(), &line).await;
         assert_mistrusted(&verifier, &line, &reply);
-        // It counts, since it may depend on the answer; the next one is not asked any more.
+        // It counts, since it may depend on the answer; no further call is made.
         let next = verifier.call(&question(), &line).await;
         assert_eq!(next.verdict, Verdict::Void(VoidFailure::NotConnected));
     }
@@ -116,9 +116,9 @@ fn assert_mistrusted(verifier: &CommandService, line: &Throttle, reply: &Reply) 
     assert!(warning.weakens_promise && warning.text.contains("an unsolicited line"), "{warning:?}");
 }
 
-/// A line that comes late takes the place of the next answer, which then comes too late itself.
+/// A late line is taken for the next answer, which is then late itself.
 #[tokio::test]
-async fn a_worker_that_is_one_line_behind_is_found_out() {
+async fn a_worker_that_is_one_line_behind_is_detected() {
     let shell = "n=0; while read -r line; do n=$((n+1)); echo 0.5; [ $n -ge 5 ] && { sleep 0.02; echo 1; }; done";
     let (verifier, line) = (worker(shell, json!({})), line(None));
     for _ in 0..32 {
@@ -130,7 +130,7 @@ async fn a_worker_that_is_one_line_behind_is_found_out() {
     panic!("all its lines were believed");
 }
 
-/// Nobody knows whether the score is the answer.
+/// It is unknown whether the score is the answer.
 #[tokio::test]
 async fn a_greeting_before_an_answer_without_a_number_is_one_line_too_many() {
     let shell = "echo loading; while read -r line; do sleep 0.05; echo 1; done";
@@ -142,7 +142,7 @@ async fn a_greeting_before_an_answer_without_a_number_is_one_line_too_many() {
 const REPEATS: &str = r#"echo "$line" | sed "s/.*\"call\":\([0-9]*\).*/{\"score\": 0.5, \"cost\": $$, \"call\": \1}/""#;
 
 #[tokio::test]
-async fn whatever_a_worker_that_repeats_call_writes_besides_is_passed_over() {
+async fn other_lines_of_a_worker_that_repeats_call_are_skipped() {
     let chatty = [
         format!("echo 'loading model...'; echo; echo 97 %; while read -r line; do {REPEATS}; done"),
         format!("while read -r line; do echo debug 0.5; echo '{{\"id\": 7}}'; {REPEATS}; done"),
@@ -165,7 +165,7 @@ async fn whatever_a_worker_that_repeats_call_writes_besides_is_passed_over() {
 }
 
 #[tokio::test]
-async fn what_is_passed_over_has_an_end() {
+async fn skipped_lines_are_limited() {
     let shell = format!("read -r line; {REPEATS}; read -r line; yes debug");
     let (verifier, line) = (worker(&shell, json!({})), line(None));
     assert_score(&verifier.call(&question(), &line).await, 0.5);
@@ -173,9 +173,9 @@ async fn what_is_passed_over_has_an_end() {
     assert_failed(&reply, CountedFailure::Truncated, "more than");
 }
 
-/// Where answers are known by their numbers, other lines do no harm, and the worker lives on.
+/// If answers have numbers, other lines are harmless, and the worker continues.
 #[tokio::test]
-async fn lines_between_the_answers_of_a_worker_that_repeats_call_are_passed_over() {
+async fn lines_between_the_answers_of_a_worker_that_repeats_call_are_skipped() {
     let shell = r#"while read -r line; do
         echo "$line" | sed "s/.*\"call\":\([0-9]*\).*/{\"score\": 0.5, \"cost\": $$, \"call\": \1}/"
         sleep 0.05; echo 1; done"#;
@@ -193,7 +193,7 @@ async fn lines_between_the_answers_of_a_worker_that_repeats_call_are_passed_over
 }
 
 #[tokio::test]
-async fn a_worker_that_speaks_between_calls_is_not_believed_any_more() {
+async fn a_worker_that_writes_between_calls_is_not_trusted_any_more() {
     let folder = tempfile::tempdir().expect("a folder");
     let shell = "while read -r line; do echo 0.5; while [ ! -e go ]; do sleep 0.01; done; echo 1; touch said; done";
     let keys = json!({"shell": shell, "worker": true});
@@ -217,16 +217,16 @@ async fn empty_lines_are_nothing() {
     }
 }
 
-/// Many candidates may have the same `call`, so it proves nothing.
+/// Several candidates may have the same `call`, so it identifies none.
 #[tokio::test]
-async fn a_candidates_own_call_is_no_number() {
+async fn a_field_call_of_the_candidate_is_not_the_number() {
     let shell = r#"while read -r line; do printf '{"score": 1, "call": "search"}\n{"score": 1, "call": "search"}\n'; done"#;
     let own = candidate(json!({"call": "search"}));
     let reply = worker(shell, json!({})).call(&own, &line(None)).await;
     assert_failed(&reply, CountedFailure::Crashed, "more than one line for one request");
 }
 
-/// A late line that names its call is known for what it is.
+/// A late line with its call is recognised.
 #[tokio::test]
 async fn an_answer_to_an_earlier_call_counts_as_a_crash() {
     let late = r#"read -r line; echo '{"score": 1, "call": 1}'; read -r line; echo '{"score": 1, "call": 1}'; sleep 9"#;
@@ -236,7 +236,7 @@ async fn an_answer_to_an_earlier_call_counts_as_a_crash() {
     assert_failed(&reply, CountedFailure::Crashed, "it answered call 1, not call 2");
 }
 
-/// A model may have to be loaded.
+/// Time to load a model.
 #[tokio::test]
 async fn a_new_worker_has_its_own_time_to_start() {
     let slow = "sleep 1; while read -r line; do echo 1; done";
@@ -267,7 +267,7 @@ async fn long_and_unreadable_lines() {
     let reply =
         worker("read -r line; yes | tr -d '\\n'", json!({})).call(&question(), &line(None)).await;
     assert_failed(&reply, CountedFailure::Truncated, "more than");
-    // It might yet answer with a number.
+    // It may still answer with a number.
     let shell = "while read -r line; do echo; echo hello; done";
     let keys = json!({"timeout": 0.5, "startup": 0.5});
     let reply = worker(shell, keys).call(&question(), &line(None)).await;

@@ -44,7 +44,7 @@ fn instances() -> Vec<Value> {
 }
 
 #[test]
-fn with_enough_steps_a_schema_says_what_it_always_says() {
+fn with_enough_steps_the_result_is_that_of_the_plain_validator() {
     for schema in schemas() {
         let (plain, counted) = (jsonschema::validator_for(&schema).unwrap(), validator(&schema));
         for instance in instances() {
@@ -69,7 +69,7 @@ fn with_enough_steps_a_schema_says_what_it_always_says() {
 }
 
 #[test]
-fn wherever_the_steps_end_nothing_breaks_and_it_shows() {
+fn the_end_of_the_steps_is_reported_wherever_it_comes() {
     for schema in schemas() {
         let validator = validator(&schema);
         for instance in instances() {
@@ -88,7 +88,7 @@ fn wherever_the_steps_end_nothing_breaks_and_it_shows() {
 }
 
 #[test]
-fn values_that_a_schema_takes_for_equal_are_written_alike() {
+fn equal_values_have_the_same_canonical_text() {
     let values = [
         json!(1),
         json!(1.0),

@@ -1,4 +1,4 @@
-//! What becomes of a call, whatever a server says.
+//! The results of calls to servers that reply with arbitrary bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::*;
 
-/// What a call makes of a response.
+/// The result of a response.
 #[derive(Debug, PartialEq)]
 enum Made {
     Body(u16, String),
@@ -62,7 +62,7 @@ async fn made_of(response: &'static str) -> Made {
 }
 
 #[tokio::test]
-async fn replies_are_read_as_they_are_meant() {
+async fn valid_responses_are_read() {
     for (response, status, body) in RESPONSES {
         let expected = Made::Body(*status, (*body).to_owned());
         assert_eq!(made_of(response).await, expected, "{response:?}");
@@ -70,14 +70,14 @@ async fn replies_are_read_as_they_are_meant() {
 }
 
 #[tokio::test]
-async fn what_no_server_should_say_is_never_taken_for_a_whole_reply() {
+async fn an_invalid_response_is_never_a_complete_reply() {
     for (response, expected) in WRONG_RESPONSES {
         assert_eq!(made_of(response).await, *expected, "{response:?}");
     }
 }
 
 #[tokio::test]
-async fn nothing_without_end_is_read_to_its_end() {
+async fn endless_responses_are_cut_off() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (endless, expected) in [
         (format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(1 << 20)), Made::NoResponse),
@@ -92,7 +92,7 @@ async fn nothing_without_end_is_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_request_says_where_to_and_how_long_it_is() {
+async fn a_request_has_its_path_headers_and_length() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
     let url = Url::parse(&format!("http://{address}/score?k=v")).expect("an address");
@@ -108,9 +108,9 @@ async fn a_request_says_where_to_and_how_long_it_is() {
     assert_eq!(server.await.expect("a request"), expected);
 }
 
-/// A server that has seen enough says so before everything is sent.
+/// A server may refuse a request before it has read all of it.
 #[tokio::test]
-async fn a_refusal_in_the_middle_of_a_long_request_is_heard() {
+async fn a_refusal_before_the_end_of_a_long_request_is_read() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     tokio::spawn(async move {
@@ -118,7 +118,7 @@ async fn a_refusal_in_the_middle_of_a_long_request_is_heard() {
         stream.read_buf(&mut Vec::with_capacity(1000)).await.expect("a beginning");
         let reply = b"HTTP/1.1 413 Too Large\r\nContent-Length: 8\r\n\r\ntoo long";
         stream.write_all(reply).await.expect("a reply");
-        // It takes nothing more, and does not close either.
+        // It neither reads more nor closes the connection.
         std::future::pending::<()>().await;
     });
     let url = Url::parse(&url).expect("an address");
@@ -128,9 +128,9 @@ async fn a_refusal_in_the_middle_of_a_long_request_is_heard() {
     assert_eq!(body_of(answer, 1000).await.ok().as_deref(), Some(&b"too long"[..]));
 }
 
-/// Some say that all is well before they have read everything, and then want to read it.
+/// Some servers report success first and then read the rest of the request.
 #[tokio::test]
-async fn a_success_in_the_middle_of_a_long_request_does_not_end_it() {
+async fn a_success_before_the_end_of_a_long_request_does_not_end_it() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     let long = "x".repeat(32 << 20);
@@ -152,9 +152,9 @@ async fn a_success_in_the_middle_of_a_long_request_does_not_end_it() {
     assert_eq!(body.expect("in time").ok().as_deref(), Some(&b"done"[..]));
 }
 
-/// Nothing of the next request may be taken for a part of one that was not sent whole.
+/// The next request must not be read as a part of an incomplete one.
 #[tokio::test]
-async fn a_connection_is_used_again_only_after_a_whole_exchange() {
+async fn a_connection_is_used_again_only_after_a_complete_exchange() {
     let used_again = |response: &'static str| async move {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/", listener.local_addr().expect("an address"));
@@ -191,12 +191,12 @@ async fn a_connection_is_used_again_only_after_a_whole_exchange() {
     assert!(!used_again("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok, and more").await);
 }
 
-/// What was written to a connection may have arrived, so nothing may be written to a closed one.
+/// A request that was written may have arrived, so it must not be written to a closed connection.
 #[tokio::test]
 async fn a_connection_that_was_closed_while_idle_is_replaced() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
-    // By name, which may stand for several addresses of which only one listens.
+    // By name, which may have several addresses of which only one listens.
     let url = Url::parse(&format!("http://localhost:{}/", address.port())).expect("an address");
     let transport = transport(&url);
     for _ in 0..3 {
@@ -213,13 +213,13 @@ async fn a_connection_that_was_closed_while_idle_is_replaced() {
         let (stream, body) = tokio::join!(server, call);
         assert_eq!(body, b"hello");
         drop(stream);
-        // When another connection is there, the end of this one has been heard of.
+        // Once another connection is open, the client has seen the end of this one.
         let (other, _) = tokio::join!(TcpStream::connect(address), listener.accept());
         other.expect("a connection");
     }
 }
 
-/// However many calls there are, the replies in memory have a bound, and all of them come in the end.
+/// The memory of replies is limited for any number of calls, and all replies arrive in the end.
 #[tokio::test]
 async fn long_replies_wait_for_room() {
     const COUNT: usize = 200;
@@ -258,7 +258,7 @@ async fn long_replies_wait_for_room() {
 
 const BODY: &str = "{\"answer\": 7}";
 
-/// Each with the status and the body that it means.
+/// Responses with their status and body.
 const RESPONSES: &[(&str, u16, &str)] = &[
     ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200, "hello"),
     ("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", 200, ""),

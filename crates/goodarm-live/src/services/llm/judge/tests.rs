@@ -64,7 +64,7 @@ fn fields_of_json() {
 }
 
 #[test]
-fn what_is_wrong_names_its_key() {
+fn problems_name_their_key() {
     let wrong = |keys: Value| {
         let mut problems = Vec::new();
         Parser::new(&keys_of(keys), None, &mut problems);

@@ -59,7 +59,7 @@ fn a_token_that_is_listed_twice_counts_once() {
 }
 
 #[test]
-fn a_token_that_cannot_come_has_no_probability() {
+fn an_impossible_token_has_no_probability() {
     let mut place = listed("Yes", &[("Yes", 0.9), ("No", 0.1), ("YES", 0.1)]);
     place["top_logprobs"][2]["logprob"] = Value::Null;
     check_score(&logprobs(VerdictPosition::First, 0.0).count(vec![Ok(said(&[place]))]), 0.9);
@@ -105,7 +105,7 @@ fn a_verdict_after_reasoning_is_the_last_yes_or_no() {
 }
 
 #[test]
-fn what_is_no_listing_fails_and_says_why() {
+fn an_invalid_listing_fails_with_a_reason() {
     let first = logprobs(VerdictPosition::First, 0.02);
     for absent in [
         json!(null),

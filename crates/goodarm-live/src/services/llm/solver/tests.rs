@@ -108,7 +108,7 @@ fn votes_have_limits() {
 }
 
 #[test]
-fn an_answer_that_makes_too_much_work_is_none() {
+fn an_answer_that_takes_too_many_steps_is_missing() {
     let keys = json!({"extract": "regex", "pattern": "a.*b|a"});
     let solver =
         Solver::new(&serde_json::from_value(keys).unwrap(), false, &mut Vec::new()).unwrap();

@@ -43,7 +43,7 @@ async fn newer_models_get_the_limit_under_its_new_name_and_no_temperature() {
 }
 
 #[test]
-fn a_default_temperature_is_no_promise_that_replies_are_the_same() {
+fn a_default_temperature_does_not_mean_equal_replies() {
     let new = |keys: Value| make(judge_keys("http://127.0.0.1:9", keys), Llm::new);
     assert_wrong(new(json!({"temperature": "default", "scores": "exact"})), &["temperature"]);
     assert!(new(json!({"temperature": "default"})).is_ok());
@@ -71,7 +71,7 @@ async fn the_messages_form_of_anthropic() {
 }
 
 #[tokio::test]
-async fn addresses_of_anthropic_may_end_as_they_like() {
+async fn addresses_of_anthropic_may_have_any_ending() {
     let server = Server::start([message("Yes", "end_turn")]);
     for path in ["", "/", "/v1", "/v1/", "/v1/messages", "/proxy/anthropic", "/v1?beta=true"] {
         let judge = llm(anthropic(&server.url(path), json!({})));
@@ -88,7 +88,7 @@ async fn addresses_of_anthropic_may_end_as_they_like() {
 }
 
 #[tokio::test]
-async fn what_anthropic_says_instead_of_an_answer() {
+async fn replies_of_anthropic_without_an_answer() {
     let judge = |act: Action, keys: Value| async move {
         let server = Server::start([act]);
         let line = line(None);
@@ -113,7 +113,7 @@ async fn what_anthropic_says_instead_of_an_answer() {
 }
 
 #[tokio::test]
-async fn an_overloaded_server_that_says_when_to_come_back_is_asked_again() {
+async fn an_overloaded_server_with_retry_after_is_asked_again() {
     let body = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     let busy = Action::Status(529, ("Retry-After", "0".into()), body.into());
     let server = Server::start([busy, message("Yes", "end_turn")]);
@@ -124,7 +124,7 @@ async fn an_overloaded_server_that_says_when_to_come_back_is_asked_again() {
 }
 
 #[test]
-fn what_anthropic_does_not_know_is_said_before_anything_is_sent() {
+fn unsupported_keys_of_anthropic_are_reported_before_any_request() {
     let new = |keys: Value| {
         let keys = super::with(json!({"api": "anthropic"}), keys);
         make(judge_keys("http://127.0.0.1:9", keys), Llm::new)

@@ -75,7 +75,7 @@ async fn an_endpoint_without_log_probabilities_is_named() {
 }
 
 #[tokio::test]
-async fn a_verdict_after_reasoning_is_weighed_where_it_stands() {
+async fn a_verdict_after_reasoning_is_weighed_at_its_position() {
     let places = [place("no", 0.1), place("so", 0.5), place(" yes", 0.6)];
     let server = Server::start([weighed(&places, "stop")]);
     let last = json!({"verdict": "last", "max_tokens": 300, "temperature": 0.7});
@@ -89,7 +89,7 @@ async fn a_verdict_after_reasoning_is_weighed_where_it_stands() {
 }
 
 #[test]
-fn settings_that_do_not_go_with_it_are_refused() {
+fn incompatible_settings_are_refused() {
     let new = |more: Value| make(keys("http://127.0.0.1:9", more), Llm::new);
     assert_wrong(new(json!({"temperature": 0.0})), &["temperature"]);
     assert_wrong(new(json!({"verdict": "last", "temperature": 0.0})), &["temperature"]);
