@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use goodarm_testing::TestFolder;
+
 use crate::tool::{lab, message, text};
 
 mod expected;
@@ -205,9 +207,8 @@ fn ctrl_c_keeps_what_is_done() {
 
 #[test]
 fn a_figure_without_its_data_says_which_file_it_wants() {
-    let place = tempfile::tempdir().expect("a folder");
-    let out = place.path().join("out");
-    let output = lab(&["reproduce", "gsm8k", "-o", out.to_str().expect("UTF-8")]);
+    let place = TestFolder::new(&[]);
+    let output = lab(&["reproduce", "gsm8k", "-o", &place.argument("out")]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
     assert!(message(&output).contains("--data POOLS.jsonl"), "{}", message(&output));
 }

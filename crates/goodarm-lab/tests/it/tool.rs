@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+pub(crate) use goodarm_testing::{message, text};
 use serde_json::{Value, json};
 
 /// The folder that holds `docs` and `examples`.
@@ -44,14 +45,6 @@ pub(crate) fn lines(output: &Output) -> Vec<Value> {
     assert_eq!(message(output), "");
     let text = text(output);
     text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
-}
-
-pub(crate) fn text(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("the output is UTF-8")
-}
-
-pub(crate) fn message(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("messages are UTF-8")
 }
 
 fn command(arguments: &[&str]) -> Command {

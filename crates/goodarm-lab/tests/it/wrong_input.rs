@@ -1,5 +1,6 @@
 //! Wrong input: exit code 2, a message that names the field, and no line of trace.
 
+use goodarm_testing::TestFolder;
 use serde_json::{Value, json};
 
 use crate::tool::{lab, message, text, trace, trace_bytes, verifiers};
@@ -413,12 +414,11 @@ fn long_and_odd_texts_are_cut_and_escaped() {
 
 #[test]
 fn a_hostile_file_does_nothing_to_the_terminal() {
-    let place = tempfile::tempdir().unwrap();
+    let place = TestFolder::new(&[]);
     let evil = "\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}\u{2066}\u{feff}\u{2028}\u{7f}\r";
-    let file = place.path().join("d.json");
-    std::fs::write(&file, format!("{{\"x{evil}\": 1}}")).unwrap();
+    place.write("d.json", &format!("{{\"x{evil}\": 1}}"));
     for command in ["trace", "simulate"] {
-        let output = lab(&[command, file.to_str().unwrap()]);
+        let output = lab(&[command, &place.argument("d.json")]);
         assert_eq!(output.status.code(), Some(2));
         let told = text(&output) + &message(&output);
         assert!(

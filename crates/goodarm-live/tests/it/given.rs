@@ -11,6 +11,7 @@ use goodarm_live::service::{CallFuture, Remote, Reply, Service};
 use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
+use goodarm_testing::TestFolder;
 
 /// Says what the candidate's field `good` says.
 struct Mirror;
@@ -53,8 +54,8 @@ fn check_refused(text: &str, given: JobInputs, expected: &str) {
 
 #[test]
 fn candidates_and_verifiers_that_are_given_need_no_file() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let output = folder.path().join("run");
+    let folder = TestFolder::new(&[]);
+    let output = folder.join("run");
     let job = |text: &str| Arc::new(parse(text, given("mirror"), &output).expect("a job"));
     let mut run = Run::begin(job(JOB)).expect("a new run");
     let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");

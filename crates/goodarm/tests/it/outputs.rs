@@ -86,11 +86,11 @@ fn every_key_of_every_file_is_on_its_page() {
     let place = TestFolder::new(&[]);
     let events = run(place.path());
     check_files(&page, &place.join("run"), &events);
-    let calls = lines(&place.join("run/calls.jsonl"));
+    let calls = place.json_lines("run/calls.jsonl");
     assert!(calls.iter().any(|call| call.get("failure").is_some()), "some have failed");
-    let asking = tempfile::tempdir().expect("a folder");
+    let asking = TestFolder::new(&[]);
     let events = run_questions(asking.path());
-    let folder = asking.path().join("run");
+    let folder = asking.join("run");
     check_files(&page, &folder, &events);
     let mut of_answers = BTreeSet::new();
     lines(&folder.join("answers.jsonl"))

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Once;
 
+pub(crate) use goodarm_testing::{message, text};
+
 /// The folder that holds `docs` and `examples`.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -34,14 +36,6 @@ pub(crate) fn laboratory() -> PathBuf {
     });
     assert!(path.exists(), "{} is not there: cargo build -p goodarm-lab", path.display());
     path
-}
-
-pub(crate) fn text(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("the output is UTF-8")
-}
-
-pub(crate) fn message(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("messages are UTF-8")
 }
 
 fn command(arguments: &[&str]) -> Command {

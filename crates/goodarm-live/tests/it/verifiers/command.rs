@@ -8,6 +8,7 @@ use goodarm_data::problem::KeyProblem;
 use goodarm_live::service::{Remote as _, Reply, Verdict};
 use goodarm_live::services::command::CommandService;
 use goodarm_record::notice::Condition;
+use goodarm_testing::TestFolder;
 use serde_json::{Value, json};
 
 use super::{
@@ -51,12 +52,12 @@ async fn there_is_no_shell_unless_asked_for() {
 
 #[tokio::test]
 async fn it_runs_in_the_job_files_folder_with_a_path() {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("score.txt"), "0.5\n").expect("a file");
+    let folder = TestFolder::new(&[]);
+    folder.write("score.txt", "0.5\n");
     let keys = json!({"shell": "test -n \"$PATH\" && cat score.txt"});
     let reply = command(keys, folder.path()).call(&question(), &line(None)).await;
     assert_score(&reply, 0.5);
-    let link = folder.path().join("say");
+    let link = folder.join("say");
     std::os::unix::fs::symlink("/bin/cat", &link).expect("a link");
     let keys = json!({"command": ["./say", "score.txt"]});
     let reply = command(keys, folder.path()).call(&question(), &line(None)).await;
@@ -103,23 +104,23 @@ async fn endless_output_is_truncated_and_ended() {
 
 #[tokio::test]
 async fn a_timeout_kills_the_program_and_its_children() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = TestFolder::new(&[]);
     let shell = "sleep 600 & echo $! > child; echo $$ > parent; wait";
     let keys = json!({"shell": shell, "timeout": 2.0});
     let reply = command(keys, folder.path()).call(&question(), &line(None)).await;
     assert_failed(&reply, CountedFailure::TimedOut, "within 2 s");
     for name in ["child", "parent"] {
-        let process = std::fs::read_to_string(folder.path().join(name)).expect("it was written");
+        let process = folder.read(name);
         assert_gone(process.trim().parse().expect("a number")).await;
     }
 }
 
 #[tokio::test]
 async fn a_call_that_is_dropped_leaves_nothing_behind() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = TestFolder::new(&[]);
     let keys = json!({"shell": "sleep 600 & echo $! > child.new; mv child.new child; wait"});
     let verifier = command(keys, folder.path());
-    let path = folder.path().join("child");
+    let path = folder.join("child");
     let (question, line) = (question(), line(None));
     let written = async {
         while !path.exists() {
@@ -136,8 +137,8 @@ async fn a_call_that_is_dropped_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn a_program_that_cannot_be_started_is_given_up_at_once() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("plain");
+    let folder = TestFolder::new(&[]);
+    let path = folder.join("plain");
     std::fs::write(&path, "echo 1").expect("a file");
     let keys = json!({"command": ["./plain"]});
     assert_wrong(new(keys.clone(), folder.path()), &["command"]);
@@ -154,13 +155,13 @@ async fn a_program_that_cannot_be_started_is_given_up_at_once() {
 /// Its children hold its output open. They end with it, and its output counts.
 #[tokio::test]
 async fn children_of_a_program_that_succeeded_end_with_it() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = TestFolder::new(&[]);
     let shell = "sleep 600 & echo $! > child; echo 0.5";
     let verifier = command(json!({"shell": shell}), folder.path());
     let began = std::time::Instant::now();
     assert_score(&verifier.call(&question(), &line(None)).await, 0.5);
     assert!(began.elapsed() < Duration::from_secs(30), "nobody waits for the child");
-    let child = std::fs::read_to_string(folder.path().join("child")).expect("it was written");
+    let child = folder.read("child");
     assert_gone(child.trim().parse().expect("a number")).await;
 }
 

@@ -8,6 +8,7 @@ use goodarm_live::service::{Remote as _, Reply, Verdict};
 use goodarm_live::services::command::CommandService;
 use goodarm_live::throttle::Throttle;
 use goodarm_record::notice::Condition;
+use goodarm_testing::TestFolder;
 use serde_json::{Value, json};
 
 use super::{assert_failed, assert_given_up, assert_gone, assert_score, candidate, line, question};
@@ -73,8 +74,8 @@ async fn a_dying_worker_fails_its_call_and_is_replaced() {
 
 #[tokio::test]
 async fn a_silent_worker_is_killed_and_replaced() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let pid = folder.path().join("pid");
+    let folder = TestFolder::new(&[]);
+    let pid = folder.join("pid");
     let shell = format!(
         "if [ -e '{0}' ]; then read -r line; echo 1; else echo $$ > '{0}'; sleep 600; fi",
         pid.display()
@@ -194,14 +195,14 @@ async fn lines_between_the_answers_of_a_worker_that_repeats_call_are_skipped() {
 
 #[tokio::test]
 async fn a_worker_that_writes_between_calls_is_not_trusted_any_more() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = TestFolder::new(&[]);
     let shell = "while read -r line; do echo 0.5; while [ ! -e go ]; do sleep 0.01; done; echo 1; touch said; done";
     let keys = json!({"shell": shell, "worker": true});
     let (verifier, line) = (super::command::command(keys, folder.path()), line(None));
     assert_score(&verifier.call(&question(), &line).await, 0.5);
     assert_eq!(verifier.warnings(), []);
-    std::fs::write(folder.path().join("go"), "").expect("a file");
-    while !folder.path().join("said").exists() {
+    folder.write("go", "");
+    while !folder.join("said").exists() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let reply = verifier.call(&question(), &line).await;
@@ -287,8 +288,8 @@ async fn a_shutdown_ends_the_workers() {
 
 #[tokio::test]
 async fn a_worker_that_cannot_be_started_is_given_up_at_once() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("no-program");
+    let folder = TestFolder::new(&[]);
+    let path = folder.join("no-program");
     std::fs::write(&path, "#!/bin/sh\n").expect("a file");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&path, mode).expect("our own file");

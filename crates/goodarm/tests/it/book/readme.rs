@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use tempfile::TempDir;
+use goodarm_testing::TestFolder;
 
 use super::page::{Block, blocks};
 use crate::tool::{laboratory, message, root, text};
@@ -19,22 +19,22 @@ fn block_of(page: &str, language: &str) -> Block {
 }
 
 /// The folder of a user with answers of their own, in a copy of this repository.
-fn place() -> TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+fn place() -> TestFolder {
+    let place = TestFolder::new(&[]);
     let tutorial = fs::read_to_string(root().join("docs/tutorial.md")).expect("it is there");
     let answers = block_of(&tutorial, "json").body;
-    fs::write(place.path().join("answers.jsonl"), answers).expect("the folder takes files");
+    place.write("answers.jsonl", &answers);
     for folder in ["examples", "experiments"] {
-        std::os::unix::fs::symlink(root().join(folder), place.path().join(folder)).expect("a link");
+        std::os::unix::fs::symlink(root().join(folder), place.join(folder)).expect("a link");
     }
     place
 }
 
-fn run(place: &TempDir, line: &str) -> Output {
+fn run(place: &TestFolder, line: &str) -> Output {
     run_program(place, env!("CARGO_BIN_EXE_goodarm").as_ref(), line)
 }
 
-fn run_program(place: &TempDir, program: &Path, line: &str) -> Output {
+fn run_program(place: &TestFolder, program: &Path, line: &str) -> Output {
     let mut command = Command::new(program);
     let output = command.args(line.split_whitespace()).current_dir(place.path()).output();
     let output = output.expect("the program starts");
@@ -81,7 +81,7 @@ fn every_command_runs() {
 #[test]
 fn the_job_is_taken() {
     let place = place();
-    fs::write(place.path().join("job.toml"), block_of(&readme(), "toml").body).unwrap();
+    fs::write(place.join("job.toml"), block_of(&readme(), "toml").body).unwrap();
     run(&place, "run job.toml --dry-run");
 }
 
