@@ -133,7 +133,7 @@ def test_labels_prove_how_many_are_right(tmp_path: Path) -> None:
         run.label([True], by=" ")
     with pytest.raises(ga.LabelError.OtherTerms, match="delta"):
         run.label([True], by="Ann", delta=0.01)
-    with pytest.raises(ValueError, match="did you mean majority"):
+    with pytest.raises(ValueError, match="did you mean \"majority\""):
         run.label([True], by="Ann", rule="majorty")
     assert run.label([True] * 17, by="Bob") == 17
     claim = run.reload().claim

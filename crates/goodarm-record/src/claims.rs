@@ -41,9 +41,9 @@ impl FromStr for Consensus {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let all = [Self::One, Self::Majority, Self::All];
-        all.into_iter().find(|rule| rule.name() == name).ok_or_else(|| {
-            format!("there is no rule {}", goodarm_files::none_of(name, &all.map(Self::name)))
-        })
+        all.into_iter()
+            .find(|rule| rule.name() == name)
+            .ok_or_else(|| format!("rule {}", goodarm_files::none_of(name, &all.map(Self::name))))
     }
 }
 
