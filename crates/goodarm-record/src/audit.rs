@@ -301,6 +301,12 @@ impl Auditor {
             format!("the journal is whole: {count}{unmade}, and {in_flight} in flight")
         };
         report.checked(before, text);
+        self.close_ledger(before, report);
+        Ok(())
+    }
+
+    fn close_ledger(&self, before: usize, report: &mut AuditReport) {
+        let books = &self.balance.books;
         let ledger = books.ledger();
         let unit = self.terms.unit;
         report.checked(
@@ -329,7 +335,6 @@ impl Auditor {
                 money(ledger.overrun(), unit)
             ));
         }
-        Ok(())
     }
 }
 

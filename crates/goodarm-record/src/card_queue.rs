@@ -3,6 +3,7 @@
 
 pub mod cards_file;
 pub mod gold;
+pub mod label_rows;
 pub mod labels_file;
 #[cfg(test)]
 mod tests;

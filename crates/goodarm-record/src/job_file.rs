@@ -125,7 +125,7 @@ pub struct ServiceKeys {
     pub criteria: Option<Vec<CriterionKeys>>,
     /// A list, if each call is one draw that agrees with the answer or does not: the sizes of the
     /// majorities that `threshold` is about, which single draws imply. A number is an LLM solver's.
-    pub votes: Option<Votes>,
+    pub votes: Option<VotesKey>,
 }
 
 /// Keys of [`ServiceKeys`] that only verifiers have.
@@ -154,7 +154,7 @@ pub struct GeneratorKeys {
 /// How often a question is solved for one score, or which majorities single solutions imply.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged, expecting = "a number of solutions, or a list of odd numbers such as [1, 5]")]
-pub enum Votes {
+pub enum VotesKey {
     /// Solutions a call; the most frequent final answer counts.
     Number(u32),
     /// One solution a call, and the sizes of majorities that follow from them; 1 is a single one.

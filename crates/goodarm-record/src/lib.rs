@@ -16,7 +16,6 @@ pub mod fuzzing;
 pub mod history;
 pub mod job_file;
 pub mod journal;
-pub mod label_file;
 pub mod labels;
 pub mod notice;
 pub mod outputs;

@@ -227,24 +227,25 @@ pub fn sort(
         let last = found[arm.index()].as_ref()?;
         Some(Map::from_iter([(FINAL_ANSWER.to_owned(), last.as_str().into())]))
     });
-    let candidates = match merged.first() {
-        None => candidates,
-        Some((arm, first)) => {
-            let note = format!(
-                "{}: {} the same final answer as an earlier one to the same question, for example {:?} as {:?}: they are one, and the first stands for them",
-                name.display(),
-                match merged.len() {
-                    1 => "a candidate has".into(),
-                    count => format!("{count} candidates have"),
-                },
-                candidates.id(*arm),
-                candidates.id(*first)
-            );
-            let left_out: BTreeSet<ArmId> = merged.iter().map(|(arm, _)| *arm).collect();
-            candidates.without(&left_out, note)
-        }
-    };
+    let candidates = without_merged(candidates, &merged, name);
     Ok(SortedCandidates { candidates, answers, finals })
+}
+
+/// Leaves out candidates whose final answer equals an earlier one's: pairs of such a candidate and the earlier one.
+fn without_merged(candidates: Candidates, merged: &[(ArmId, ArmId)], name: &Path) -> Candidates {
+    let Some((arm, first)) = merged.first() else { return candidates };
+    let note = format!(
+        "{}: {} the same final answer as an earlier one to the same question, for example {:?} as {:?}: they are one, and the first stands for them",
+        name.display(),
+        match merged.len() {
+            1 => "a candidate has".into(),
+            count => format!("{count} candidates have"),
+        },
+        candidates.id(*arm),
+        candidates.id(*first)
+    );
+    let left_out: BTreeSet<ArmId> = merged.iter().map(|(arm, _)| *arm).collect();
+    candidates.without(&left_out, note)
 }
 
 /// Candidates with the fields of their questions added, unless they have fields of the same name.

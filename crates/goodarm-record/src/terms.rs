@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use goodarm_core::{
     AttributeSpec, Cost, Design, GeneratorSpec, Label, Problem, ProblemSpec, QuestionId,
-    QuestionsSpec, ScoredBy, ServiceId, Source, SpecError, Target,
+    QuestionsSpec, ScoredBy, ServiceId, Source, Target,
 };
 use goodarm_data::candidates::Format;
 use goodarm_files::toml_text;
@@ -207,20 +207,13 @@ pub struct ServiceTerms<'a> {
 
 /// Why the recorded terms of a run cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TermsError {
-    /// Not what this version writes.
-    #[error("the terms of the run cannot be read: {0}")]
-    Unreadable(String),
-    /// It states no problem.
-    #[error("the terms of the run state no problem: {0}")]
-    Problem(#[from] SpecError),
-}
+#[error("the terms of the run {0}")]
+pub struct TermsError(String);
 
 impl RunTerms {
     /// From the text in a journal.
     pub fn read(text: &str) -> Result<Self, TermsError> {
-        serde_json::from_str(text).map_err(|error| TermsError::Unreadable(error.to_string()))
+        serde_json::from_str(text).map_err(|error| TermsError(format!("cannot be read: {error}")))
     }
 
     /// For a journal.
@@ -257,7 +250,8 @@ impl RunTerms {
         };
         let scored_by = self.verifiers.iter().enumerate().map(place).collect();
         let questions = self.questions.as_ref().map(QuestionTerms::spec);
-        Ok(Problem::designed(spec, Design { scored_by, questions })?)
+        Problem::designed(spec, Design { scored_by, questions })
+            .map_err(|error| TermsError(format!("state no problem: {error}")))
     }
 
     /// Whether this verifier is a solver: it is asked the question, not about an answer.

@@ -15,7 +15,7 @@ use goodarm_files::money::AmountInput;
 use goodarm_record::job_file::table::{JobTable, unknown_keys};
 use goodarm_record::job_file::{
     CriterionKeys, GeneratorKeys, GuaranteeName, JobFile, ServiceKeys, TIMEOUT, VERIFIER_KEYS,
-    Votes, key_names,
+    VotesKey, key_names,
 };
 use goodarm_record::questions;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -337,7 +337,7 @@ impl SpecBuilder<'_> {
         let mut verifiers = Vec::new();
         for ReadService { place, keys, own, .. } in read {
             let mut more = rubric::problems(&keys);
-            if matches!(keys.votes, Some(Votes::Number(_))) && keys.kind != "llm" {
+            if matches!(keys.votes, Some(VotesKey::Number(_))) && keys.kind != "llm" {
                 let message = "only an llm solver makes several draws a call: a list such as [1, 5] says what single ones imply";
                 more.push(KeyProblem::new("votes", message));
             }
@@ -556,8 +556,8 @@ fn service_spec(
         scores: keys.scores,
         criteria: criteria.map(criterion).collect(),
         votes: match &keys.votes {
-            Some(Votes::Implied(sizes)) => Some(sizes.clone()),
-            Some(Votes::Number(_)) | None => None,
+            Some(VotesKey::Implied(sizes)) => Some(sizes.clone()),
+            Some(VotesKey::Number(_)) | None => None,
         },
         // A wrong price must not be reported as missing also.
         pricing: pricing.unwrap_or(Some(Pricing::Fixed(Cost::from_picos(1)))),

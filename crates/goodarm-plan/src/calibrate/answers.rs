@@ -7,7 +7,7 @@ use goodarm_core::ArmId;
 use goodarm_data::answer::same;
 use goodarm_data::candidates::Candidate;
 use goodarm_record::card_queue::CardReply;
-use goodarm_record::label_file;
+use goodarm_record::card_queue::label_rows;
 use serde_json::Value;
 
 use super::pilot::Pilot;
@@ -47,7 +47,7 @@ fn of_file(
     let places: BTreeMap<ArmId, usize> = pilot.arms.iter().copied().zip(0..).collect();
     let mut labels = Vec::new();
     let mut problems = Vec::new();
-    for row in label_file::read(path).map_err(CalibrateError::Labels)? {
+    for row in label_rows::read(path).map_err(CalibrateError::Labels)? {
         let arm = candidates.arm_of(&row.id);
         match arm.map(|arm| places.get(&arm)) {
             Some(Some(place)) => labels.push((*place, row.said == CardReply::Right)),

@@ -9,7 +9,7 @@ use goodarm_data::answer::{Extractor, same};
 use goodarm_data::candidates::{Candidate, text_of};
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::job_file::Votes;
+use goodarm_record::job_file::VotesKey;
 use goodarm_record::reply::{NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, shorten};
 
 use super::chat::ChatReply;
@@ -46,8 +46,8 @@ impl Solver {
         );
         let extractor = collect(extractor, problems);
         let votes = match keys.votes {
-            Some(Votes::Number(votes)) => votes,
-            Some(Votes::Implied(_)) | None => 1,
+            Some(VotesKey::Number(votes)) => votes,
+            Some(VotesKey::Implied(_)) | None => 1,
         };
         if !(1..=VOTES_MAX).contains(&votes) {
             problems.push(KeyProblem::new(

@@ -7,7 +7,7 @@ use goodarm_data::candidates::Candidates;
 use goodarm_files::{did_you_mean, first_of};
 use serde_json::Value;
 
-use crate::card_queue::{CardReply, ReplyForm};
+use super::{CardReply, ReplyForm};
 
 /// The label of one answer.
 #[derive(Clone, Debug, PartialEq)]
