@@ -1,9 +1,9 @@
-//! What the next call on one answer will cost: a guess from bills so far, never a bound.
+//! The expected cost of the next call on an answer: a guess from bills so far, never a bound.
 //!
-//! A long question makes all calls about it expensive. So a bill, over the mean of its attribute, is taken
-//! to be 1 + a part of the arm's, common to its attributes + a part of the pair's own + noise, and the
-//! two parts are estimated by shrinking what was billed towards 0: an analysis of variance, with a
-//! normal model of random effects.
+//! A long question makes all calls about it expensive. So the model of a bill, divided by the mean of its
+//! attribute, is 1 + a part of the arm, common to its attributes + a part of the pair + noise. The two parts
+//! are estimated from bills and shrunk towards 0: an analysis of variance, with a normal model of random
+//! effects.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -19,11 +19,11 @@ pub(crate) struct BillModel {
     attributes: Vec<Spread>,
     /// The variance of the arms' common part, relative to the mean.
     common: f64,
-    /// Whether anything is known that makes one arm more expensive than another.
+    /// Whether some arms are known to be more expensive than others.
     differ: bool,
 }
 
-/// Of the bills of one attribute.
+/// The distribution of one attribute's bills.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spread {
     /// The mean over arms.
@@ -36,7 +36,7 @@ struct Spread {
 /// The bills of one service over all arms and questions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BillTotals {
-    /// How many came in.
+    /// The number of bills.
     pub count: u64,
     /// Their sum.
     pub spent: Cost,
@@ -53,12 +53,12 @@ impl BillTotals {
         self.squares += bill.units() * bill.units();
     }
 
-    /// What a call costs on average: its ceiling, until bills say otherwise.
+    /// The mean cost of a call, where the ceiling counts as one more bill.
     pub(crate) fn mean(&self, ceiling: Cost) -> f64 {
         ceiling.saturating_add(self.spent).units() / (real(self.count) + 1.0)
     }
 
-    /// Whether all bills were the same, but for rounding.
+    /// Whether all bills were the same, up to rounding.
     fn are_equal(&self) -> bool {
         let sum = self.spent.units();
         self.squares * real(self.count) - sum * sum <= 1e-9 * sum * sum
@@ -80,7 +80,7 @@ impl BillModel {
     /// Learns again from all pairs, arm by arm, and from each attribute's totals.
     pub(crate) fn refreshed(pairs: &[Pair], totals: &[&BillTotals]) -> Self {
         let mut bills = Self::new(totals.len());
-        // Fixed prices are common, and a look at every pair takes time.
+        // Fixed prices are common, and reading every pair takes time.
         if totals.iter().all(|totals| totals.are_equal()) {
             return bills;
         }
@@ -96,7 +96,7 @@ impl BillModel {
         bills
     }
 
-    /// What bills of different attributes of an arm have in common: the mean of their products.
+    /// The covariance of bills of different attributes of an arm: the mean of their products.
     fn learned_common(&self, pairs: &[Pair]) -> f64 {
         let (mut products, mut count) = (0.0, 0.0);
         for arm in pairs.chunks_exact(self.attributes.len()) {
@@ -116,8 +116,7 @@ impl BillModel {
         (products / (count + COMMON_DOUBT)).clamp(0.0, most)
     }
 
-    /// The arm's common part, as far as its bills tell; `None` if nothing makes one arm more expensive
-    /// than another.
+    /// An estimate of the arm's common part; `None` if no arm is known to be more expensive than another.
     pub(crate) fn common_part(&self, arm: &[Pair]) -> Option<f64> {
         if !self.differ {
             return None;
@@ -136,8 +135,8 @@ impl BillModel {
         Some(weighted / weight)
     }
 
-    /// What the next call of a pair will cost, given the common part of its arm; `None` if nothing is known
-    /// of the attribute's bills.
+    /// The expected cost of a pair's next call, given the common part of its arm; `None` if nothing is known
+    /// about the attribute's bills.
     pub(crate) fn expected(
         &self,
         attribute: AttributeId,
@@ -207,10 +206,10 @@ impl Spread {
     }
 }
 
-/// Fewer tell nothing about how arms differ.
+/// With fewer arms their differences cannot be estimated.
 const ARMS_MIN: f64 = 4.0;
-/// This many products count as 0 beforehand.
+/// The prior: this many products of 0.
 const COMMON_DOUBT: f64 = 4.0;
 const VARIANCE_MIN: f64 = 1e-9;
-/// Nothing is nearly free because its first bills were.
+/// The lowest estimate: a few low bills do not make calls nearly free.
 const BILL_SHARE_MIN: f64 = 0.05;

@@ -1,4 +1,4 @@
-//! What happened to a session, in a form that can be kept: events rebuild its books.
+//! The history of a session as events, from which its books can be rebuilt.
 
 use thiserror::Error;
 
@@ -8,17 +8,17 @@ use crate::cost::Cost;
 use crate::outcome::Outcome;
 use crate::units::ArmId;
 
-/// One thing that happened. It is exhaustive on purpose: a new kind of event must be thought of
-/// wherever events are written, read or counted.
+/// One event. The enum is exhaustive on purpose: a new kind of event must be handled wherever events are
+/// written, read or counted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A call was dispatched.
     Asked {
         /// Its number.
         ticket: Ticket,
-        /// What it is about.
+        /// The arm or question, and who scores or answers it.
         target: Target,
-        /// What an arm was lent just before, where shares of δ are lent: the arm of the call, or an
+        /// The share that an arm was lent just before, where shares of δ are lent: the arm of the call, or an
         /// answer to its question.
         loan: Option<(ArmId, Loan)>,
     },
@@ -26,12 +26,12 @@ pub enum Event {
     Settled {
         /// Which call.
         ticket: Ticket,
-        /// What came of it.
+        /// Its outcome.
         outcome: Outcome,
         /// Its bill.
         cost: Cost,
     },
-    /// There is more money.
+    /// The budget was raised.
     BudgetRaised {
         /// The new budget.
         budget: Cost,
@@ -41,9 +41,9 @@ pub enum Event {
         /// Which answer.
         arm: ArmId,
     },
-    /// There are more arms.
+    /// Arms were added.
     ArmsAdded {
-        /// How many more.
+        /// How many.
         count: u32,
     },
 }
@@ -54,7 +54,7 @@ impl From<Call> for Event {
     }
 }
 
-/// Why an event cannot have happened. Nothing has changed, but for [`EventError::Weights`].
+/// Why an event is impossible. Nothing has changed, except for [`EventError::Weights`].
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum EventError {
@@ -85,7 +85,7 @@ pub enum EventError {
         /// Why not.
         reason: LendError,
     },
-    /// The weights of the arm's bets would be others: the record was made by another program.
+    /// The weights of the arm's bets differ: the record was made by another program.
     #[error("call {}: the bets on its answer have other weights in the record", .0.0)]
     Weights(Ticket),
     /// A share cannot be taken back.
@@ -103,8 +103,8 @@ pub enum EventError {
 }
 
 impl Books {
-    /// Does what a record says was done. No policy is consulted: whether the call was a good choice
-    /// does not matter here, only whether it could be made. Gives what came of a call that was settled.
+    /// Applies a recorded event. No policy is consulted: it does not matter here whether a call was a good
+    /// choice, only whether it could be made.
     pub fn apply(&mut self, event: &Event) -> Result<Settlement, EventError> {
         match *event {
             Event::Asked { ticket, target, loan } => {

@@ -1,11 +1,11 @@
 //! The budget: reserve before a call, settle after it. Integers only.
 //!
-//! A call is dispatched only if settled + reserved + its ceiling fits the budget. A bill above the
-//! ceiling is a fact: it is recorded in full, reported as an overrun, and shrinks what is left.
+//! A call is dispatched only if settled + reserved + its ceiling fits the budget. A bill above its
+//! ceiling is recorded in full, reported as an overrun, and reduces the money left.
 
 use crate::cost::Cost;
 
-/// Where the money is.
+/// The budget, and the money that is settled, reserved or left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ledger {
     budget: Cost,
@@ -32,7 +32,7 @@ impl Ledger {
         self.budget
     }
 
-    /// What finished calls have cost.
+    /// The cost of finished calls.
     pub const fn settled(&self) -> Cost {
         self.settled
     }
@@ -42,17 +42,17 @@ impl Ledger {
         self.reserved
     }
 
-    /// What is neither settled nor reserved.
+    /// The money that is neither settled nor reserved.
     pub const fn left(&self) -> Cost {
         self.budget.saturating_sub(self.settled).saturating_sub(self.reserved)
     }
 
-    /// How many bills were above their ceiling.
+    /// The number of bills above their ceiling.
     pub const fn overrun_count(&self) -> u64 {
         self.overrun_count
     }
 
-    /// By how much, in total.
+    /// The total by which bills exceeded their ceilings.
     pub const fn overrun(&self) -> Cost {
         self.overrun
     }
@@ -62,7 +62,7 @@ impl Ledger {
         self.settled.saturating_add(self.reserved).saturating_add(ceiling) <= self.budget
     }
 
-    /// Keeps the ceiling of a call that is about to start, which must fit.
+    /// Reserves the ceiling of a call that is about to start, which must fit.
     pub fn reserve(&mut self, ceiling: Cost) {
         assert!(self.fits(ceiling), "a call is dispatched only if its ceiling fits the budget");
         self.reserved = self.reserved + ceiling;

@@ -1,5 +1,5 @@
-//! How much of δ an arm without a share is offered: a guess about how many shares will still be
-//! lost, to arms that are not certified in the end. No certificate depends on it.
+//! The share of δ that an arm without one is offered. It depends on a guess of how many shares will still be
+//! lost to arms that are not certified in the end. No certificate depends on it.
 
 use crate::books::Books;
 use crate::guarantee::lending::Lending;
@@ -12,18 +12,18 @@ pub(crate) fn offered_share(books: &Books) -> Share {
     Share::of(lending.pool().fraction() / (FIRST_SHARE + losses_ahead(books, lending)))
 }
 
-/// What an arm needs that takes the share it is offered.
+/// The level of an arm with the offered share.
 pub(crate) fn offered_level(books: &Books) -> f64 {
     books.problem().delta().level_of(offered_share(books))
 }
 
-/// Shares lost for each unit of money so far, and as many more as there is money: before there is
-/// experience, half of five shares for what five of 0.15 Q equal parts of the budget buy.
+/// The expected number of shares lost from now on: the losses for each unit of money so far, times the money
+/// left. The prior is half of five shares for five of 0.15 Q equal parts of the budget.
 fn losses_ahead(books: &Books, lending: &Lending) -> f64 {
     let ledger = books.ledger();
     let (budget, spent) = (ledger.budget().units(), ledger.settled().units());
     let out = real_size(lending.out_count());
-    // Siblings of what was certified lose theirs; arms without siblings keep them to the end.
+    // The other answers to a certified question lose theirs; arms without questions keep them to the end.
     let gone = match books.problem().questions() {
         Some(_) => real_size(lending.lost_count()),
         None => 0.0,
@@ -32,7 +32,7 @@ fn losses_ahead(books: &Books, lending: &Lending) -> f64 {
     let arm_count = real_size(books.problem().certificates_max());
     let money = PRIOR_LOANS * budget / (PRIOR_LOAN_RATE * arm_count) + spent;
     let ahead = lost / money * (budget - spent).max(0.0);
-    // How many certificates there can still be.
+    // At most one loss for each certificate that is still possible.
     ahead.min(real_size(match books.problem().questions() {
         Some(questions) => questions.count() - books.certified().len(),
         None => books.active_count(),

@@ -1,10 +1,10 @@
-//! What came of one call: a score, several, an answer to a question, or a failure.
+//! The outcome of a call: a score, several, an answer to a question, or a failure.
 
 use alloc::boxed::Box;
 
 use crate::units::Label;
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Its score.
@@ -16,7 +16,7 @@ pub enum Outcome {
     /// The number of the final answer to a question, a vote or a fresh one; `None` if a vote is for no
     /// answer that could be read.
     Answer(Option<Label>),
-    /// Nothing that could be read.
+    /// The call failed.
     Failed(Failure),
 }
 
@@ -43,7 +43,7 @@ impl Outcome {
         }
     }
 
-    /// How many scores there are, lacking ones included.
+    /// The number of scores, missing ones included.
     pub const fn score_count(&self) -> usize {
         match self {
             Self::Score(_) => 1,
@@ -59,7 +59,7 @@ pub enum Failure {
     /// The verifier never began to work, so the failure cannot depend on the answer. The call must
     /// be tried again; it leaves no trace in its stream, of which the retry is the last call.
     Void(VoidFailure),
-    /// No number can stand for the call, so nothing after it in its pair's stream can count. Earlier
+    /// No number can replace the score, so nothing after it in its pair's stream can count. Earlier
     /// evidence of the pair stays; the failure does not count against the arm.
     Blocking(BlockingFailure),
     /// Anything else. The call counts as the lowest score its model allows.
@@ -71,19 +71,19 @@ pub enum Failure {
 pub enum VoidFailure {
     /// No connection was made.
     NotConnected,
-    /// The server refused before any work, as with HTTP status 429.
+    /// The call was throttled before any work, as with HTTP status 429.
     RateLimited,
-    /// Lost on its way back from a verifier that always says the same, so it can be made again. It
-    /// may have been made, and is paid. From any other verifier it counts as the lowest score.
+    /// The reply of an exact verifier was lost, so the call can be made again. It may have been made, and is
+    /// paid. For any other verifier it counts as the lowest score.
     LostRepeatable,
 }
 
 /// Failures that end a pair's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockingFailure {
-    /// A score below the lowest that the attribute declares. To count it as that would clip it up.
+    /// A score below the lowest that the attribute declares. Counting it as the lowest would clip it up.
     BelowLowest,
-    /// The verifier has nothing more to say about the answer, such as a recording at its end.
+    /// The verifier has no more scores for the answer, such as a recording at its end.
     Exhausted,
 }
 
@@ -123,12 +123,12 @@ impl Failure {
         Self::Counted(CountedFailure::GivenUp),
     ];
 
-    /// What files and reports call it.
+    /// Its name in files and reports.
     pub const fn name(self) -> &'static str {
         self.entry().0
     }
 
-    /// The failure of a name.
+    /// The failure with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|failure| failure.name() == name)
     }
@@ -138,13 +138,13 @@ impl Failure {
         self.entry().1
     }
 
-    /// The failure of a number in a journal.
+    /// The failure with this number in a journal.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|failure| failure.code() == code)
     }
 
-    /// Whether a call that failed so costs nothing. What was lost on its way back may have been made, and
-    /// is paid.
+    /// Whether a call with this failure costs nothing. A call whose reply was lost may have been made, and is
+    /// paid.
     pub const fn is_free(self) -> bool {
         match self {
             Self::Void(failure) => !matches!(failure, VoidFailure::LostRepeatable),

@@ -1,4 +1,4 @@
-//! What an attribute's scores look like over all arms: an empirical-Bayes prior on gaps.
+//! The distribution of an attribute's scores over all arms: an empirical-Bayes prior on gaps.
 //!
 //! It guides allocation and the weights of bets that have not been made yet; it never enters
 //! evidence that has begun.
@@ -7,7 +7,7 @@ use crate::num::real;
 use crate::problem::{Attribute, ScoreModel};
 use crate::tally::Tally;
 
-/// What a pair has shown.
+/// The scores of a pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample<'a> {
     pub(crate) tally: &'a Tally,
@@ -16,13 +16,13 @@ pub(crate) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Of scores that are not bounded.
+    /// A sample of scores that are not bounded.
     pub(crate) const fn of(tally: &'a Tally) -> Self {
         Self { tally, squared_deviations: 0.0 }
     }
 }
 
-/// A belief about an attribute before a given arm has been tried on it.
+/// The belief about an arm without scores of the attribute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
     /// The mean over arms of mean score - ξ.
@@ -42,7 +42,7 @@ pub(crate) struct Belief {
     pub(crate) sd: f64,
     /// Of one score.
     pub(crate) variance: f64,
-    /// What is known, in scores, the prior included.
+    /// The weight of the belief in scores, the prior included.
     pub(crate) knowledge: f64,
 }
 
@@ -121,7 +121,7 @@ impl Prior {
         Belief { gap: self.gap_mean, sd: self.gap_sd, variance: self.noise_variance, knowledge }
     }
 
-    /// What is believed about a pair, given what it has shown.
+    /// The belief about a pair, given its scores.
     pub(crate) fn given(&self, attribute: &Attribute, sample: Sample<'_>) -> Belief {
         let count = real(sample.tally.returned_count);
         let variance = self.variance_of(attribute, sample);
@@ -132,7 +132,7 @@ impl Prior {
         Belief { gap, sd: libm::sqrt(variance / knowledge), variance, knowledge }
     }
 
-    /// The variance of one score of a pair, given what the pair has shown.
+    /// The variance of one score of a pair, given its scores.
     pub(crate) fn variance_of(&self, attribute: &Attribute, sample: Sample<'_>) -> f64 {
         let Sample { tally, squared_deviations } = sample;
         let count = real(tally.returned_count);
@@ -168,8 +168,7 @@ impl Prior {
     }
 }
 
-/// The constants below are for scores from 0 to 1 and ξ = ½. Gaps cannot be wider than there is room
-/// for above a high ξ.
+/// The constants below are for scores from 0 to 1 and ξ = ½. Gaps cannot exceed the room above ξ.
 fn gap_scale(attribute: &Attribute) -> f64 {
     attribute.width().min(2.0 * attribute.room())
 }

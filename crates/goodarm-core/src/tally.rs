@@ -1,4 +1,4 @@
-//! What has come back from one (arm, attribute), in any order: for policies, never for evidence.
+//! The scores of one arm and attribute, in any order: for policies, never for evidence.
 
 use crate::cost::Cost;
 use crate::num::real;

@@ -2,7 +2,7 @@
 //! to the smallest arm, then to the smallest attribute.
 //!
 //! One tree of minima over all pairs, arm by arm, as long as there is money for every attribute; then
-//! one for each attribute, since attributes come and go with the money.
+//! one for each attribute, since attributes become affordable and unaffordable.
 
 use alloc::vec::Vec;
 
@@ -11,18 +11,18 @@ use crate::min_tree::{MinTree, TreeKey};
 use crate::policy::{Choice, Policy};
 use crate::units::{ArmId, AttributeId};
 
-/// What a pair has the least of.
+/// The quantity of which the next pair has the least.
 pub(crate) trait Measure {
-    /// How it is compared.
+    /// The type of its values.
     type Key: TreeKey;
     /// The name of the policy that pulls the pair with the least of it.
     const NAME: &'static str;
-    /// Its only rule.
+    /// The branch that traces show.
     const BRANCH: &'static str;
     /// Whether a score or a bill changes a key, or only a dispatch.
     const KEYED_BY_ANSWERS: bool;
 
-    /// What this pair has of it.
+    /// Its value for a pair.
     fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> Self::Key;
 }
 
@@ -41,7 +41,7 @@ impl<M: Measure> Least<M> {
         Self { unresolved_only, trees: Vec::new(), width: 1 }
     }
 
-    /// There is one arm more, the last.
+    /// Adds the last arm.
     pub(crate) fn push(&mut self, books: &Books, arm: ArmId) {
         for number in 0..self.trees.len() {
             for place in 0..self.width {
@@ -81,7 +81,7 @@ impl<M: Measure> Least<M> {
         Some((ArmId::at(arm), AttributeId::at(tree * self.width + attribute)))
     }
 
-    /// A falling level resolves pairs of arms that nothing happened to.
+    /// A falling level resolves pairs of arms without any change of their own.
     fn forget_resolved(&mut self, books: &Books) {
         for tree in 0..self.trees.len() {
             while let Some((arm, attribute)) = self.first(tree) {
@@ -94,10 +94,10 @@ impl<M: Measure> Least<M> {
     }
 
     /// Once only: attributes that become affordable and unaffordable must not rebuild trees each time.
-    fn split_if_too_dear(&mut self, books: &Books) -> bool {
-        let too_dear =
+    fn split_if_unaffordable(&mut self, books: &Books) -> bool {
+        let is_unaffordable =
             |attribute| !books.is_affordable(attribute) || books.lane_of(attribute).is_held();
-        let split = self.width > 1 && books.problem().attributes().any(too_dear);
+        let split = self.width > 1 && books.problem().attributes().any(is_unaffordable);
         if split {
             self.width = 1;
             self.fill(books);
@@ -140,7 +140,7 @@ impl<M: Measure> Policy for Least<M> {
 
     fn begin(&mut self, books: &Books) {
         self.width = books.problem().attribute_count();
-        if !self.split_if_too_dear(books) {
+        if !self.split_if_unaffordable(books) {
             self.fill(books);
         }
     }
@@ -164,7 +164,7 @@ impl<M: Measure> Policy for Least<M> {
                 }
             }
             Change::AffordableChanged => {
-                self.split_if_too_dear(books);
+                self.split_if_unaffordable(books);
             }
             Change::PriorsRefreshed | Change::Lent(_) | Change::Question(_) | Change::Born(_) => {}
         }

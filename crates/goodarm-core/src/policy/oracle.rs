@@ -1,5 +1,5 @@
-//! `oracle`: told the true means, it certifies the good arms, the cheapest first. No real policy can
-//! do it; it is the yardstick for what discovering the means costs.
+//! `oracle`: with the true means it certifies the good arms, the cheapest first. No real policy can do
+//! that; it shows the cost of discovering the means.
 
 use alloc::vec::Vec;
 

@@ -1,9 +1,9 @@
 //! `rcb`: the staged remaining-cost index, our default.
 //!
-//! For each arm: what will it cost to certify it, given that testing stops at the first attribute
-//! that fails, divided by the probability that it comes to a certificate at all? The unresolved
+//! The price of an arm is the cost of certifying it, given that testing stops at the first attribute
+//! that fails, divided by the probability of a certificate. The unresolved
 //! attributes are tested in an order, cheapest rejection first; a test's cost is lost at the first
-//! failure, the rest is paid only if all pass. The arm with the smallest such price is pulled on its
+//! failure, the rest is paid only if all pass. The arm with the smallest price is pulled on its
 //! first attribute. It is a Gittins rate with abandonment between stages; beliefs come from the
 //! attribute's prior, learned over all arms, and from the arm's own scores.
 
@@ -32,12 +32,12 @@ pub struct Rcb {
     questions: QuestionRanking,
 }
 
-/// Questions ranked by what a certificate for a fresh answer would cost.
+/// Questions ranked by the price of a certificate for a fresh answer.
 #[derive(Clone, Debug)]
 struct QuestionRanking {
     keys: MinTree<f64>,
     sources: Vec<Option<Source>>,
-    /// When all of them were rated, in ratings of all arms.
+    /// The value of [`RemainingCost::epoch`] when all of them were rated.
     epoch: u64,
 }
 
@@ -51,7 +51,7 @@ struct RemainingCost {
     epoch: u64,
     fresh_rule: FreshRule,
     population: Population,
-    /// The rating of all arms that were never asked about, since then.
+    /// The rating of all arms that were never called, since then.
     untouched: Option<Option<Rating>>,
     /// The arm's unresolved attributes in the order of their tests; kept to save allocations.
     stages: Vec<Stage>,
@@ -113,7 +113,7 @@ struct Stage {
     outlook: Outlook,
     /// The price of a rejection here.
     order: f64,
-    /// Calls in flight, or back but behind one in flight: they will be evidence.
+    /// Calls in flight, or back and waiting for one in flight: they will be evidence.
     ahead: u64,
     /// Whether the calls take hours.
     is_slow: bool,
