@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::books::questions::Vote;
+use crate::books::questions::VoteState;
 use crate::books::streams::StreamPosition;
 use crate::books::{Books, Change};
 use crate::call::{Source, Target};
@@ -86,7 +86,7 @@ impl Books {
         order: u64,
         label: Option<Label>,
     ) -> Option<ArmId> {
-        let vote = label.map_or(Vote::ForNone, Vote::For);
+        let vote = label.map_or(VoteState::ForNone, VoteState::For);
         self.questions[question.index()].votes_mut(attribute).settle(order, vote);
         let answers = self.active_answers(question);
         let mut is_known = false;

@@ -19,7 +19,7 @@ pub struct QuestionState {
     fresh: Vec<FreshCounts>,
     pub(super) new_count: usize,
     /// One entry for each attribute with votes.
-    votes: Vec<(AttributeId, Votes)>,
+    votes: Vec<(AttributeId, VoteHistory)>,
 }
 
 /// Fresh answers of one generator.
@@ -34,8 +34,8 @@ struct FreshCounts {
 
 /// The votes of one attribute on a question, in dispatch order.
 #[derive(Clone, Debug)]
-pub(super) struct Votes {
-    pub(super) history: Vec<Vote>,
+pub(super) struct VoteHistory {
+    pub(super) history: Vec<VoteState>,
     /// How many of them have entered the evidence of all answers.
     pub(super) absorbed_count: usize,
     back_count: u64,
@@ -45,13 +45,13 @@ pub(super) struct Votes {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Vote {
+pub(super) enum VoteState {
     Awaited,
     For(Label),
     ForNone,
 }
 
-impl Vote {
+impl VoteState {
     /// The score of an answer with this label; `None` if the vote is not back.
     pub(super) fn score(self, label: Label) -> Option<f64> {
         match self {
@@ -68,7 +68,7 @@ impl Vote {
     }
 }
 
-impl Votes {
+impl VoteHistory {
     const START: Self = Self {
         history: Vec::new(),
         absorbed_count: 0,
@@ -79,12 +79,12 @@ impl Votes {
 
     /// A vote is dispatched; returns its position.
     pub(super) fn dispatch(&mut self) -> u64 {
-        self.history.push(Vote::Awaited);
+        self.history.push(VoteState::Awaited);
         self.history.len() as u64 - 1
     }
 
     /// A vote is back.
-    pub(super) fn settle(&mut self, order: u64, vote: Vote) {
+    pub(super) fn settle(&mut self, order: u64, vote: VoteState) {
         self.history[at(order)] = vote;
         self.back_count += 1;
     }
@@ -95,9 +95,10 @@ impl Votes {
     }
 
     /// The votes without a gap before them that no evidence has absorbed yet: absorb them now.
-    pub(super) fn take_ready(&mut self) -> Vec<Vote> {
+    pub(super) fn take_ready(&mut self) -> Vec<VoteState> {
         let waiting = self.history[self.absorbed_count..].iter().copied();
-        let ready: Vec<Vote> = waiting.take_while(|vote| *vote != Vote::Awaited).collect();
+        let ready: Vec<VoteState> =
+            waiting.take_while(|vote| *vote != VoteState::Awaited).collect();
         self.absorbed_count += ready.len();
         ready
     }
@@ -121,7 +122,7 @@ impl QuestionState {
             spent_on_answers: Cost::ZERO,
             fresh: vec![FreshCounts::default(); questions.generators().len()],
             new_count: 0,
-            votes: votes.map(|attribute| (attribute, Votes::START)).collect(),
+            votes: votes.map(|attribute| (attribute, VoteHistory::START)).collect(),
         }
     }
 
@@ -145,12 +146,12 @@ impl QuestionState {
         self.votes(attribute).history.len() as u64
     }
 
-    pub(super) fn votes(&self, attribute: AttributeId) -> &Votes {
+    pub(super) fn votes(&self, attribute: AttributeId) -> &VoteHistory {
         let votes = self.votes.iter().find(|(of, _)| *of == attribute);
         &votes.expect("an attribute with votes").1
     }
 
-    pub(super) fn votes_mut(&mut self, attribute: AttributeId) -> &mut Votes {
+    pub(super) fn votes_mut(&mut self, attribute: AttributeId) -> &mut VoteHistory {
         let votes = self.votes.iter_mut().find(|(of, _)| *of == attribute);
         &mut votes.expect("an attribute with votes").1
     }

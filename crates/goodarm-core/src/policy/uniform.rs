@@ -7,13 +7,13 @@ use crate::units::{ArmId, AttributeId};
 
 /// Pulls the active, affordable pair with the least money spent on it, calls in flight included at
 /// their ceiling.
-pub(crate) type Uniform = Least<Spending>;
+pub(crate) type Uniform = Least<MoneySpent>;
 
 /// What a pair's calls have cost, those in flight included at their ceiling.
 #[derive(Clone, Debug)]
-pub(crate) struct Spending;
+pub(crate) struct MoneySpent;
 
-impl Measure for Spending {
+impl Measure for MoneySpent {
     type Key = Cost;
     const NAME: &'static str = "uniform";
     const BRANCH: &'static str = "least-money";
