@@ -234,7 +234,7 @@ fn an_answer_counts_when_it_has_all_its_labels_and_none_before_it_lacks_one() {
     assert!(queue.undo("Ann").expect("a queue").is_none());
     let claim = queue.claim();
     assert_eq!((claim.labels, claim.behind_gap, claim.changed), (0, 2, 3));
-    assert!(claim.rests_on.iter().any(|text| text.contains("3 labels were taken back")));
+    assert!(claim.rests_on.iter().any(|text| text.contains("3 labels were undone")));
     // A third person fills the gap, and Ann gets the next card.
     let order = order(&place);
     say(&mut queue, "Cid", 1, &CardReply::Right);
