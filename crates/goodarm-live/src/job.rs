@@ -21,11 +21,13 @@ use goodarm_record::questions::{FinalAnswers, RunQuestions};
 use goodarm_record::terms::RunTerms;
 
 use self::checks::JobSource;
+pub use self::checks::folder_of;
 pub use self::error::{JobError, JobProblem};
-pub use self::questions::QuestionSpec;
-pub use self::reader::{folder_of, read_file};
+pub use self::reader::read_file;
 pub use self::schema::schema;
-pub use self::spec::{CriterionSpec, JobInputs, JobSettings, JobSpec, Overrides, ServiceSpec};
+pub use self::spec::{
+    CriterionSpec, JobInputs, JobSettings, JobSpec, Overrides, QuestionSpec, ServiceSpec,
+};
 use crate::pricing::Tariff;
 use crate::secrets::Redactor;
 use crate::service::{

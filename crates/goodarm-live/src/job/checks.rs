@@ -13,13 +13,20 @@ use goodarm_record::terms::{CriterionTerms, GeneratorTerms, RunTerms, SolverTerm
 
 use super::error::{self, JobError, JobProblem};
 use super::questions::JobSubjects;
-use super::reader::folder_of;
 use super::requirements::{self, Requirement, criterion_name};
 use super::spec::{JobSettings, JobSpec, ServiceSpec};
 use super::{Job, JobService};
 use crate::pricing::Tariff;
 use crate::secrets::{Redactor, Secrets};
 use crate::throttle::CallLimits;
+
+/// The folder that the paths in a job file start from.
+pub fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
 
 /// Where a job comes from, and the problems that were found so far.
 pub(super) struct JobSource {

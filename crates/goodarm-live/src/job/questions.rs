@@ -12,40 +12,11 @@ use goodarm_record::questions::{
 };
 use goodarm_record::terms::{GeneratorTerms, QuestionTerms};
 
-use super::{Job, JobSettings, ServiceSpec};
+use super::{Job, JobSettings, QuestionSpec, ServiceSpec};
 use crate::pricing::Extent;
 use crate::service::Service;
 
-/// The questions of a job made in code.
-pub struct QuestionSpec {
-    /// The questions: the objects that generators and solvers get.
-    pub list: Candidates,
-    /// The field of an answer that names its question.
-    pub question_field: String,
-    /// The field of an answer that holds its text.
-    pub answer_field: String,
-    /// The services that make answers during a run; their replies are
-    /// [`goodarm_record::reply::Verdict::Answer`]. They have no threshold.
-    pub generators: Vec<ServiceSpec>,
-    /// The most answers that are made for a question, including duplicates and failures.
-    pub candidates_max: usize,
-    /// The most bytes of such an answer, which bound the cost of verifying it.
-    pub answer_bytes_max: usize,
-}
-
 impl QuestionSpec {
-    /// Questions without generators; the answers to them are in the field `answer`.
-    pub fn new(list: Candidates) -> Self {
-        Self {
-            list,
-            question_field: QUESTION_FIELD.into(),
-            answer_field: ANSWER_FIELD.into(),
-            generators: Vec::new(),
-            candidates_max: CANDIDATES_MAX,
-            answer_bytes_max: ANSWER_BYTES_MAX,
-        }
-    }
-
     /// Candidates as verifiers get them: these, and a placeholder for each that will be made.
     pub(super) fn sample(&self, given: &Candidates, id_field: &str) -> Candidates {
         let (list, id_field) = (self.list.clone(), id_field.to_owned());
@@ -269,8 +240,3 @@ const PLACEHOLDER: &str = "1";
 /// The same where people see it.
 const MADE_UP: &str = "(an answer that is not made yet)";
 const QUESTIONS_AT_ONCE: usize = 64;
-/// Defaults.
-pub(super) const QUESTION_FIELD: &str = "question_id";
-pub(super) const ANSWER_FIELD: &str = "answer";
-pub(super) const CANDIDATES_MAX: usize = 8;
-pub(super) const ANSWER_BYTES_MAX: usize = 16 << 10;

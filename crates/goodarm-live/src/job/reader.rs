@@ -20,9 +20,9 @@ use goodarm_record::job_file::{
 use goodarm_record::questions;
 use schemars::{JsonSchema, SchemaGenerator};
 
-use super::checks::{JobSource, assemble, in_range};
+use super::checks::{JobSource, assemble, folder_of, in_range};
 use super::error::{self, JobError, JobProblem};
-use super::questions::{ANSWER_BYTES_MAX, ANSWER_FIELD, CANDIDATES_MAX, QUESTION_FIELD};
+use super::spec::{ANSWER_BYTES_MAX, ANSWER_FIELD, CANDIDATES_MAX, QUESTION_FIELD};
 use super::{
     CriterionSpec, Job, JobInputs, JobSettings, JobSpec, Overrides, QuestionSpec, ServiceSpec,
 };
@@ -57,14 +57,6 @@ pub fn read_file(path: &Path, text: &str) -> Result<JobFile, JobError> {
     match file {
         Some(file) if problems.is_empty() => Ok(file),
         _ => Err(located(path, &table, JobError { problems })),
-    }
-}
-
-/// The folder that the paths in a job file start from.
-pub fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
     }
 }
 

@@ -9,7 +9,6 @@ use goodarm_data::candidates::Candidates;
 use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::{self, ExpectFile, GuaranteeName, Scores, Unit};
 
-use super::questions::QuestionSpec;
 use crate::pricing::Pricing;
 use crate::service::Service;
 use crate::services::ServiceKinds;
@@ -244,3 +243,40 @@ impl JobSettings {
 const CONCURRENCY_MAX: usize = 65_536;
 const FIXED: &str = "fixed";
 const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The questions of a job made in code.
+pub struct QuestionSpec {
+    /// The questions: the objects that generators and solvers get.
+    pub list: Candidates,
+    /// The field of an answer that names its question.
+    pub question_field: String,
+    /// The field of an answer that holds its text.
+    pub answer_field: String,
+    /// The services that make answers during a run; their replies are
+    /// [`goodarm_record::reply::Verdict::Answer`]. They have no threshold.
+    pub generators: Vec<ServiceSpec>,
+    /// The most answers that are made for a question, including duplicates and failures.
+    pub candidates_max: usize,
+    /// The most bytes of such an answer, which bound the cost of verifying it.
+    pub answer_bytes_max: usize,
+}
+
+impl QuestionSpec {
+    /// Questions without generators; the answers to them are in the field `answer`.
+    pub fn new(list: Candidates) -> Self {
+        Self {
+            list,
+            question_field: QUESTION_FIELD.into(),
+            answer_field: ANSWER_FIELD.into(),
+            generators: Vec::new(),
+            candidates_max: CANDIDATES_MAX,
+            answer_bytes_max: ANSWER_BYTES_MAX,
+        }
+    }
+}
+
+/// Defaults.
+pub(super) const QUESTION_FIELD: &str = "question_id";
+pub(super) const ANSWER_FIELD: &str = "answer";
+pub(super) const CANDIDATES_MAX: usize = 8;
+pub(super) const ANSWER_BYTES_MAX: usize = 16 << 10;

@@ -1,7 +1,6 @@
 //! Resuming a run after a stop, a crash, or a power cut at any byte.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,37 +14,19 @@ use goodarm_record::folder::Folder;
 use goodarm_record::history::{History, HistoryError, JournalEntry, SettledCall};
 use goodarm_record::job_file::GuaranteeName;
 use goodarm_record::job_file::Scores;
-use goodarm_record::journal::{self, FolderLock, Header, Journal, Note, OpenedJournal, Record};
+use goodarm_record::journal::{FolderLock, Header, Journal, Note, Record};
 use goodarm_record::labels;
 use goodarm_record::replay::{Balance, Follower, JournalError, Replay};
 use goodarm_record::run_error::RunError;
 use goodarm_record::terms::RunTerms;
 
 use crate::job::Job;
-use crate::run::disk::{Files, StorageFactory, SyncedStorage};
+use crate::run::disk::{Files, StorageFactory};
 use crate::run::journaled::JournaledSession;
 use crate::run::settle::Origin;
-use crate::run::start::{self, opening};
+use crate::run::start::{self, check_no_outputs, open_journal, opening};
 use crate::run::{Run, subject_of};
 use crate::service::Dispatch;
-
-/// Whether a journal's first frame was never written: then no call was asked for and nothing is lost.
-pub(super) fn has_no_header(path: &Path) -> bool {
-    matches!(journal::open(path), Ok(OpenedJournal::NeverBegun { .. }))
-}
-
-/// The journal of a folder, if there is one, opened for writing by this process alone. The folder's lock
-/// does not suffice: it is a file that can be removed.
-pub(super) fn open_journal(
-    media: &dyn StorageFactory,
-    folder: &Folder,
-) -> Result<Option<Box<dyn SyncedStorage>>, RunError> {
-    match media.open(&folder.journal()) {
-        Ok(storage) => Ok(Some(storage)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(RunError::journal(folder, error)),
-    }
-}
 
 /// A journal's history and problem; `None` if its first frame was never written.
 fn open_history(path: &Path) -> Result<Option<(History, Problem)>, RunError> {
@@ -149,13 +130,6 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
     let labels = labels::check_none_gone(&folder).err();
     refusals.extend(labels.map(|error| RunError::Labels(Box::new(error))));
     refusals
-}
-
-/// A run writes the journal's header first. Without it, other files here were paid for by a run that is
-/// lost, or belong to another program.
-pub(super) fn check_no_outputs(folder: &Folder) -> Result<(), RunError> {
-    let file = folder.outputs().find(|path| path.exists());
-    file.map_or(Ok(()), |path| Err(RunError::InTheWay(path)))
 }
 
 /// The state of a run at the end of its journal.

@@ -200,7 +200,7 @@ impl Simulation {
             self.disk.cut_power(&self.folder.journal());
             self.figures.add("power cuts", 1);
         }
-        if self.folder.journal().exists() && !resume::has_no_header(&self.folder.journal()) {
+        if self.folder.journal().exists() && !start::has_no_header(&self.folder.journal()) {
             self.witness.compare_journal(&self.folder)?;
             self.figures.add("journals compared with the world", 1);
         }

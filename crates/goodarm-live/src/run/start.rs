@@ -1,13 +1,16 @@
 //! The beginning of a run: the folder is locked, the journal gets its header, the inputs are copied.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use goodarm_core::{DECISIONS, Options, Problem, Session, Ticket, policy};
 use goodarm_record::finish::Recovery;
 use goodarm_record::folder::Folder;
-use goodarm_record::journal::{FolderLock, Header, Journal, Storage as _, VERSION};
+use goodarm_record::journal::{
+    self, FolderLock, Header, Journal, OpenedJournal, Storage as _, VERSION,
+};
 use goodarm_record::outputs;
 use goodarm_record::replay::Balance;
 use goodarm_record::run_error::RunError;
@@ -15,12 +18,12 @@ use goodarm_record::subjects::Subjects;
 
 use crate::engine::Engine;
 use crate::job::Job;
+use crate::run::Run;
 use crate::run::disk::{Disk, Files, StorageFactory, SyncedStorage};
 use crate::run::health::Health;
 use crate::run::journaled::JournaledSession;
 use crate::run::notices::PendingNotices;
 use crate::run::people::HumanCalls;
-use crate::run::{Run, resume};
 
 pub(super) fn begin(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, RunError> {
     let folder = Folder::new(&job.settings.output);
@@ -29,8 +32,8 @@ pub(super) fn begin(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, Ru
     }
     fs::create_dir_all(folder.path()).map_err(|error| RunError::file(folder.path(), error))?;
     let lock = FolderLock::take(folder.path())?;
-    let storage = resume::open_journal(media, &folder)?;
-    if storage.is_some() && !resume::has_no_header(&folder.journal()) {
+    let storage = open_journal(media, &folder)?;
+    if storage.is_some() && !has_no_header(&folder.journal()) {
         return Err(RunError::AlreadyBegun(folder.path().to_owned()));
     }
     begin_in(media, &folder, storage, job, lock)
@@ -42,7 +45,7 @@ pub(super) fn set_aside(folder: &Folder) -> Result<Option<PathBuf>, RunError> {
         return Ok(None);
     }
     let _lock = FolderLock::take(folder.path())?;
-    if let Err(error @ RunError::Locked(_)) = resume::open_journal(&Files, folder) {
+    if let Err(error @ RunError::Locked(_)) = open_journal(&Files, folder) {
         return Err(error);
     }
     folder.set_aside().map(Some).map_err(|error| RunError::file(folder.path(), error))
@@ -56,7 +59,7 @@ pub(super) fn begin_in(
     job: Arc<Job>,
     lock: FolderLock,
 ) -> Result<Run, RunError> {
-    resume::check_no_outputs(folder)?;
+    check_no_outputs(folder)?;
     let storage = match storage {
         Some(mut storage) => storage.truncate(0).map(|()| storage),
         None => media.create(&folder.journal()),
@@ -140,4 +143,29 @@ fn header(job: &Job) -> Header {
         arm_count: job.problem.arm_count() as u64,
         attribute_count: job.problem.attribute_count() as u64,
     }
+}
+
+/// Whether a journal's first frame was never written: then no call was asked for and nothing is lost.
+pub(super) fn has_no_header(path: &Path) -> bool {
+    matches!(journal::open(path), Ok(OpenedJournal::NeverBegun { .. }))
+}
+
+/// The journal of a folder, if there is one, opened for writing by this process alone. The folder's lock
+/// does not suffice: it is a file that can be removed.
+pub(super) fn open_journal(
+    media: &dyn StorageFactory,
+    folder: &Folder,
+) -> Result<Option<Box<dyn SyncedStorage>>, RunError> {
+    match media.open(&folder.journal()) {
+        Ok(storage) => Ok(Some(storage)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(RunError::journal(folder, error)),
+    }
+}
+
+/// A run writes the journal's header first. Without it, other files here were paid for by a run that is
+/// lost, or belong to another program.
+pub(super) fn check_no_outputs(folder: &Folder) -> Result<(), RunError> {
+    let file = folder.outputs().find(|path| path.exists());
+    file.map_or(Ok(()), |path| Err(RunError::InTheWay(path)))
 }

@@ -9,9 +9,9 @@ use goodarm_live::job::Job;
 use goodarm_record::job_file::Unit;
 use goodarm_record::recording::{self, RecordedOutcome, Recording};
 use goodarm_record::terms::VerifierTerms;
-use goodarm_record::view::noise;
+use goodarm_record::view::noise::{self, Noise};
+use serde::Serialize;
 
-use super::report::VerifierReport;
 use super::{CalibrateError, quoted};
 use crate::forecast::{self, DesignCost};
 use goodarm_report::words::{counted, money};
@@ -34,6 +34,35 @@ pub(super) struct PilotVerifier {
     /// Without what depends on labels.
     pub(super) report: VerifierReport,
     pub(super) column: PilotScores,
+}
+
+/// The results for one verifier.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerifierReport {
+    /// Its name in reports.
+    pub name: String,
+    /// The job's threshold.
+    pub old_threshold: f64,
+    /// The chosen threshold.
+    pub new_threshold: Option<f64>,
+    /// Why its threshold stays, if it does.
+    pub stays: Option<&'static str>,
+    /// The probability that a right answer has a higher mean than a wrong one; ties count half.
+    pub auc: Option<f64>,
+    /// How often it contradicts itself.
+    pub noise: Option<Noise>,
+    /// The mean cost of a call.
+    pub price: f64,
+    /// Recorded calls.
+    pub calls: usize,
+    /// Those that failed.
+    pub failed: usize,
+    /// Whether it is exact.
+    pub is_exact: bool,
+    /// The means of right answers, sorted.
+    pub right_means: Vec<f64>,
+    /// The means of wrong ones, sorted.
+    pub wrong_means: Vec<f64>,
 }
 
 impl Pilot {

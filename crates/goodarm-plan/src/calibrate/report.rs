@@ -2,10 +2,10 @@
 
 use goodarm_core::calibration::{Calibration, Goal, PilotScores, StepLabels, ThresholdPath};
 use goodarm_record::job_file::Unit;
-use goodarm_record::view::noise::Noise;
 use goodarm_sim::plan::Spread;
 use serde::Serialize;
 
+pub use super::pilot::VerifierReport;
 use super::pilot::{Pilot, PilotVerifier};
 use super::real;
 
@@ -53,35 +53,6 @@ pub struct CalibrationSettings {
     pub unit: Unit,
     /// The job's budget.
     pub budget: f64,
-}
-
-/// The results for one verifier.
-#[derive(Clone, Debug, Serialize)]
-pub struct VerifierReport {
-    /// Its name in reports.
-    pub name: String,
-    /// The job's threshold.
-    pub old_threshold: f64,
-    /// The chosen threshold.
-    pub new_threshold: Option<f64>,
-    /// Why its threshold stays, if it does.
-    pub stays: Option<&'static str>,
-    /// The probability that a right answer has a higher mean than a wrong one; ties count half.
-    pub auc: Option<f64>,
-    /// How often it contradicts itself.
-    pub noise: Option<Noise>,
-    /// The mean cost of a call.
-    pub price: f64,
-    /// Recorded calls.
-    pub calls: usize,
-    /// Those that failed.
-    pub failed: usize,
-    /// Whether it is exact.
-    pub is_exact: bool,
-    /// The means of right answers, sorted.
-    pub right_means: Vec<f64>,
-    /// The means of wrong ones, sorted.
-    pub wrong_means: Vec<f64>,
 }
 
 /// One step of the path.
