@@ -236,7 +236,7 @@ pub enum CallTask {
     Remote(Arc<dyn Remote>),
 }
 
-/// Evaluates a candidate, however long that takes.
+/// Evaluates a candidate. It may take long.
 pub type Work = Arc<dyn Fn(&Candidate) -> Reply + Send + Sync>;
 
 /// Which call it is: the `order`-th one, counted from 0, of a service on a candidate.
