@@ -216,7 +216,7 @@ impl Program {
             }
         };
         if arguments.iter().any(|argument| argument.contains('\0')) || shown.contains('\0') {
-            return Err(KeyProblem::new("command", "no argument may hold a zero byte"));
+            return Err(KeyProblem::new("command", "an argument cannot contain a zero byte"));
         }
         // A name with a slash is a file, relative to the folder of the job and not to the current one.
         let path = if shown.contains(std::path::is_separator) {

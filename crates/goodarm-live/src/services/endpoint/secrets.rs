@@ -244,8 +244,9 @@ pub(crate) fn looks_like_a_key(word: &str) -> bool {
 }
 
 fn sensitive(key: &'static str, name: &str, value: &str) -> Result<HeaderValue, KeyProblem> {
-    let mut value = HeaderValue::from_str(value)
-        .map_err(|_| KeyProblem::new(key, format!("{name} holds what no header may hold")))?;
+    let mut value = HeaderValue::from_str(value).map_err(|_| {
+        KeyProblem::new(key, format!("{name} has characters that a header cannot have"))
+    })?;
     value.set_sensitive(true);
     Ok(value)
 }
