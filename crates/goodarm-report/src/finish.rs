@@ -36,12 +36,12 @@ pub enum PageOutcome {
 /// # Errors
 ///
 /// A file other than the page cannot be written.
-pub fn finish_run(standing: &RunState<'_>, ending: &Ending) -> Result<FinishedRun, OutputError> {
-    let overview = finish::write(standing, ending)?;
+pub fn finish_run(run: &RunState<'_>, ending: &Ending) -> Result<FinishedRun, OutputError> {
+    let overview = finish::write(run, ending)?;
     let page = if overview.calls > CALLS_MAX || overview.candidates > CANDIDATES_MAX {
         PageOutcome::TooLarge
     } else {
-        let report = Report::read_for_page(standing.folder.path(), None);
+        let report = Report::read_for_page(run.folder.path(), None);
         let written = report.and_then(|report| report.write_page(None));
         written.map_or_else(PageOutcome::Failed, PageOutcome::Written)
     };

@@ -79,12 +79,12 @@ fn services(summary: &Overview) -> String {
             None => paid(verifier.spent, verifier.ceiling),
         };
         let mean = verifier.mean_score.map_or_else(|| "–".into(), |mean| format!("{mean:.3}"));
-        let said = match verifier.votes {
+        let result = match verifier.votes {
             true => format!("{mean} of its votes are for an answer that was tried"),
             false => format!("mean score {mean}"),
         };
-        let said = format!("{said} (threshold {})", verifier.threshold);
-        (&verifier.name, verifier.calls, spent, said, failures(verifier))
+        let result = format!("{result} (threshold {})", verifier.threshold);
+        (&verifier.name, verifier.calls, spent, result, failures(verifier))
     });
     let generators = summary.questions.iter().flat_map(|questions| &questions.generators);
     let of_generators = generators.map(|generator| {
@@ -95,9 +95,9 @@ fn services(summary: &Overview) -> String {
     let all: Vec<_> = of_verifiers.chain(of_generators).collect();
     let width = all.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
-    for (name, calls, spent, said, failed) in all {
+    for (name, calls, spent, result, failed) in all {
         let (name, calls) = (printable(name), counted(calls, "call"));
-        text += &format!("  {name:width$}  {calls:>15}  {spent:>18}  {said}\n");
+        text += &format!("  {name:width$}  {calls:>15}  {spent:>18}  {result}\n");
         for failed in failed {
             text += &format!("  {:width$}  {failed}\n", "");
         }

@@ -122,11 +122,11 @@ fn approximate(units: f64) -> Option<Cost> {
 /// not count. If the verifier never gave a score, its failures do not count at all.
 pub fn failures(verifier: &VerifierView) -> Vec<String> {
     let as_what = if verifier.votes { "a vote for no answer" } else { "the lowest score" };
-    let mut told = failures_by_name(&verifier.failures, as_what);
+    let mut sentences = failures_by_name(&verifier.failures, as_what);
     if verifier.mean_score.is_none() {
-        told.iter_mut().for_each(|text| text.truncate(text.find(':').unwrap_or(text.len())));
+        sentences.iter_mut().for_each(|text| text.truncate(text.find(':').unwrap_or(text.len())));
     }
-    told
+    sentences
 }
 
 /// The same for a generator's calls without an answer.
@@ -136,7 +136,7 @@ pub fn failures_of_generator(generator: &GeneratorView) -> Vec<String> {
 
 fn failures_by_name(by_name: &BTreeMap<&'static str, u64>, as_what: &str) -> Vec<String> {
     let is_counted = |name: &str| matches!(Failure::from_name(name), Some(Failure::Counted(_)));
-    let told = |counted: bool, as_what: &str| {
+    let sentence = |counted: bool, as_what: &str| {
         let of_kind = || by_name.iter().filter(|(name, _)| is_counted(name) == counted);
         let sum: u64 = of_kind().map(|(_, count)| count).sum();
         let kinds: Vec<String> = match of_kind().count() {
@@ -147,7 +147,7 @@ fn failures_by_name(by_name: &BTreeMap<&'static str, u64>, as_what: &str) -> Vec
         let they = if sum == 1 { "it counts" } else { "they count" };
         (sum > 0).then(|| format!("{} failed ({kinds}): {they} as {as_what}", number(sum)))
     };
-    [told(true, as_what), told(false, "nothing")].into_iter().flatten().collect()
+    [sentence(true, as_what), sentence(false, "nothing")].into_iter().flatten().collect()
 }
 
 /// 85 %, 97.5 %.

@@ -6,7 +6,7 @@ use goodarm_plot::{
 use goodarm_record::view::Overview;
 
 use super::data::ReportData;
-use super::spending::Spending;
+use super::spending::SpendingTable;
 use crate::words::{about_money, achieved, confidence, printable, whole};
 
 /// Every plot with the name of its file.
@@ -55,7 +55,7 @@ fn coverage(overview: &Overview) -> Figure {
 }
 
 fn spending(overview: &Overview) -> Figure {
-    let Spending { statuses, services, .. } = Spending::new(overview);
+    let SpendingTable { statuses, services, .. } = SpendingTable::new(overview);
     let (things, who, x_label) = match &overview.questions {
         Some(_) => ("questions", "verifier and generator", "verifier or generator"),
         None => ("answers", "verifier", "verifier"),

@@ -1,4 +1,4 @@
-//! Spending per service, by the status of the answers or questions.
+//! SpendingTable per service, by the status of the answers or questions.
 
 use goodarm_core::{ArmStatus, Cost};
 use goodarm_record::view::Overview;
@@ -6,7 +6,7 @@ use goodarm_record::view::Overview;
 use crate::words::{is_free, printable};
 
 /// The spending of all services.
-pub(super) struct Spending {
+pub(super) struct SpendingTable {
     /// The possible statuses of an answer, or of a question.
     pub(super) statuses: Vec<&'static str>,
     /// Verifiers, then generators. A verifier with several criteria is listed once.
@@ -24,7 +24,7 @@ pub(super) struct ServiceSpending {
     pub(super) all: Cost,
 }
 
-impl Spending {
+impl SpendingTable {
     pub(super) fn new(overview: &Overview) -> Self {
         let statuses = match &overview.questions {
             Some(_) => vec!["answered", "open"],

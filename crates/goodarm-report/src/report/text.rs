@@ -8,7 +8,7 @@ use goodarm_record::view::questions::{GeneratorView, QuestionsView};
 use goodarm_record::view::{ClaimView, Overview, VerifierView};
 
 use super::data::ReportData;
-use super::spending::Spending;
+use super::spending::SpendingTable;
 use crate::words::{
     self, about, about_money, achieved, amount, claimed, confidence, counted, duration, failures,
     failures_of_generator, number, percent, printable, printable_note, rate, remaining, tried,
@@ -131,7 +131,7 @@ fn coverage(overview: &Overview) -> String {
 }
 
 fn spending(overview: &Overview) -> String {
-    let Spending { statuses, services, sums } = Spending::new(overview);
+    let SpendingTable { statuses, services, sums } = SpendingTable::new(overview);
     let shown = |cost: Cost| amount(cost, overview.money.unit);
     let title = |status: &&str| match &overview.questions {
         Some(_) => format!("{status} questions"),

@@ -67,7 +67,7 @@ function answerBox(element, skip) {
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && event.target.id === "said") event.target.blur();
-  // One that was left by this very key lets it through.
+  // After Escape has left the box, its key is not handled as typing.
   const isTyping = document.activeElement.matches("input, textarea");
   // A key that is held down must not label card after card.
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || isTyping || byId("dialog").open) return;

@@ -46,7 +46,7 @@ function fieldView(field, kind) {
   return view;
 }
 
-/// What goodarm has not sent.
+/// A note about bytes that goodarm has not sent.
 const leftOut = (field) => (field.left_out ? [h("p", { class: "cut" }, `${count(field.left_out)} more bytes are in the run's folder`)] : []);
 
 /// The beginning of a text; no character is cut in two.
@@ -55,7 +55,7 @@ function cutAt(text, length) {
   return /[\ud800-\udbff]/.test(text[length - 1]) ? text.slice(0, length - 1) : text.slice(0, length);
 }
 
-/// A text that scrolls can be scrolled by keys.
+/// Makes a long text scrollable by keys.
 function reachable(text) {
   if (text.scrollHeight > text.clientHeight + 1) {
     text.tabIndex = 0;

@@ -88,7 +88,7 @@ function show(state) {
   }
 }
 
-/// As a sentence begins and ends.
+/// With a capital letter and a full stop.
 const sentence = (text) => text && text[0].toUpperCase() + text.slice(1) + (/[.!?)]$/.test(text) ? "" : ".");
 
 function showStanding({ statement, outlook, done, all }) {

@@ -1,4 +1,4 @@
-// The address after the # says what is shown: #q=text&status=certified&sort=-spent&open=ID.
+// The part of the address after # selects what is shown: #q=text&status=certified&sort=-spent&open=ID.
 
 function readAddress() {
   const address = new URLSearchParams(location.hash.slice(1));

@@ -14,7 +14,7 @@ function showAnswer(table, place) {
     h("h3", null, "Calls"), ...callList(table.calls(answer), overview, columns.calls[answer])]);
 }
 
-/// Shows the row at this place with these parts.
+/// Opens the dialog of a row.
 function openDialog(table, place, parts) {
   const dialog = byId("answer");
   const body = h("div", { class: "dbody", tabindex: "0" });
@@ -33,7 +33,7 @@ function listenToDialog(table) {
     rememberOpen(null);
     table.focus(table.active);
   });
-  // A click on what is around the dialog closes it.
+  // A click outside the dialog closes it.
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   dialog.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? 0;

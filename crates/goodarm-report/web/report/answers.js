@@ -1,5 +1,5 @@
-// The table of all answers. Only the rows in sight exist, so a hundred thousand of them are no more
-// work than thirty; what a row shows is read from its block when the row comes into sight.
+// The table of all answers. Only visible rows exist, so a hundred thousand rows are as fast as thirty; the data of
+// a row are parsed when it becomes visible.
 
 const HEIGHT_MAX = 8e6; // browsers cannot scroll much further
 const PRINTED_MAX = 400;
@@ -25,7 +25,7 @@ class Answers {
     return this.read("block", answer);
   }
 
-  /// The calls about it. They are apart, so that a search need not read them.
+  /// Its calls, in blocks of their own, so that a search need not parse them.
   calls(answer) {
     return this.read("calls", answer);
   }
@@ -70,17 +70,17 @@ class Answers {
     });
   }
 
-  /// The columns: what the address calls them, and what they are called.
+  /// The columns: their names in the address, and their titles.
   titlesOf(verifiers) {
     return [["status", "Status"], ["id", "Answer"], ...verifiers.map((verifier, index) => [`v${index}`, verifier.name]), ["calls", "Calls"], ["spent", "Spent"]];
   }
 
-  /// What a row is.
+  /// The noun for a row.
   get noun() {
     return "answer";
   }
 
-  /// What can become of one.
+  /// The possible statuses.
   get statuses() {
     return wordsOf(this.overview).parts;
   }
@@ -129,7 +129,7 @@ class Answers {
     this.arrange();
   }
 
-  /// Looks for a text, a few milliseconds at a time; false if another search has begun meanwhile.
+  /// Searches for a text, a few milliseconds at a time; false if another search has started meanwhile.
   async find(q) {
     const mine = (this.searchCount += 1);
     const wanted = q.trim().toLowerCase();
@@ -153,7 +153,7 @@ class Answers {
     return true;
   }
 
-  /// What a search looks at.
+  /// The texts that a search reads.
   texts(answer) {
     return [this.columns.ids[answer], ...this.detail(answer).f.map((field) => field[1])];
   }
@@ -186,13 +186,13 @@ class Answers {
     return shown === this.total ? plural(shown, this.noun) : `${count(shown)} of ${plural(this.total, this.noun)}`;
   }
 
-  /// A column of numbers, null if it is none.
+  /// A column of numbers; null for other columns.
   numbers(column) {
     const { calls, spent, means } = this.columns;
     return column === "calls" ? calls : column === "spent" ? spent : column.startsWith("v") ? means[Number(column.slice(1))] : null;
   }
 
-  /// Certified answers first, in the order of their certificates, unless another order is wanted.
+  /// Certified answers first, in the order of their certificates, unless the table is sorted otherwise.
   comparison() {
     const { ids, status, rank } = this.columns;
     const column = this.view.sort.replace("-", "");
@@ -218,7 +218,7 @@ class Answers {
     this.show({ sort: steps[(steps.indexOf(this.view.sort) + 1) % 3] });
   }
 
-  /// Puts the rows in sight into the table; `anew` throws the old ones away.
+  /// Puts the visible rows into the table; `anew` replaces the old ones.
   draw(anew = false) {
     if (this.isPrinting) return;
     const height = parseFloat(getComputedStyle(this.table).getPropertyValue("--row"));
@@ -227,7 +227,7 @@ class Answers {
     this.body.style.height = this.order.length ? `${shownHeight}px` : "auto";
     const sight = this.table.clientHeight;
     const { scrollTop } = this.table;
-    // When not all rows fit the longest scroll, a pixel of it stands for more than one.
+    // If the table is higher than browsers can scroll, a pixel means more than one row.
     const stretch = all > shownHeight ? (all - sight) / (shownHeight - sight) : 1;
     const offset = scrollTop * stretch;
     const first = Math.max(0, Math.floor(offset / height) - 4);
@@ -272,7 +272,7 @@ class Answers {
       cell({ class: "num" }, money(spent[answer], this.overview.money.unit)));
   }
 
-  /// What has become of an answer.
+  /// The status of an answer.
   standing(answer) {
     return statusMark(STATUSES[this.columns.status[answer]]);
   }
@@ -301,7 +301,7 @@ class Answers {
     event.preventDefault();
   }
 
-  /// Brings a row into sight and the keyboard to it.
+  /// Scrolls to a row and focuses it.
   focus(place) {
     const { height, sight, stretch } = this.geometry;
     const top = this.table.scrollTop * stretch;

@@ -28,15 +28,15 @@ function replace(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null));
 }
 
-// Characters that are not seen, or that turn the direction of writing: each is shown by its number
-// instead of being obeyed. The joiners that scripts and emoji need are left alone.
+// Invisible characters, and those that change the direction of writing: each is shown by its code. The joiners
+// that scripts and emoji need are kept.
 const CONTROLS = new RegExp(
   "([\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f" +
     "\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff0-\\ufffb\\ud800-\\udfff\\u{e0000}-\\u{e0fff}])\\1*",
   "gu",
 );
 
-/// A text from elsewhere, isolated from the direction of its surroundings, with nothing hidden in it.
+/// A text of others, isolated from the writing direction around it, with all hidden characters shown.
 function untrusted(text, tag = "bdi", attributes = null) {
   const element = h(tag, attributes);
   const clean = text.replaceAll("\r\n", "\n");
@@ -64,7 +64,7 @@ function preview(text, length) {
 const count = (number) => number.toLocaleString("en-US");
 const plural = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
 
-/// So many digits that matter, and no zeros at the end.
+/// A number of significant digits, without zeros at the end.
 function digits(number, significant) {
   if (number === 0) return "0";
   const whole = Math.floor(Math.log10(Math.abs(number))) + 1;
@@ -72,7 +72,7 @@ function digits(number, significant) {
   return number.toLocaleString("en-US", { maximumFractionDigits: decimals });
 }
 
-/// Two digits that matter.
+/// Two significant digits.
 const about = (number) => Number(number.toPrecision(2));
 
 const score = (number) => (number === null ? "–" : number.toFixed(2));
@@ -88,7 +88,7 @@ function confidence(delta) {
   return `${Number((100 - 100 * delta).toFixed(decimals)).toLocaleString("en-US", { maximumFractionDigits: decimals })} %`;
 }
 
-/// An amount of what the budget counts.
+/// An amount in the unit of the budget.
 function money(amount, unit) {
   const number = Number(amount);
   if (number > 0 && number < 1e-7) return unit === "dollars" ? "≈ $0" : "≈ 0";
@@ -100,10 +100,10 @@ function money(amount, unit) {
   return `$${/^0\.\d$/.test(text) ? `${text}0` : text}`;
 }
 
-/// What a verifier took: a check that goodarm makes itself is free.
-/// Who makes the calls that are counted here: of a criterion its verifier.
+/// The service that is called: for a criterion, its verifier.
 const serviceName = (verifier) => verifier.criterion_of ?? verifier.name;
 
+/// The cost of calls; a check that goodarm makes itself is free.
 function paid(amount, verifier, unit) {
   return Number(verifier.ceiling) <= 1e-9 ? "free" : money(amount, unit);
 }
@@ -133,7 +133,7 @@ function statusMark(name) {
   return h("span", { class: `status ${name}` }, mark(name), h("span", null, name));
 }
 
-/// What an exact verifier said.
+/// The result of an exact verifier.
 function outcome(isPassed) {
   return h("span", { class: isPassed ? "outcome pass" : "outcome" }, mark(isPassed ? "certified" : "rejected"), isPassed ? "passed" : "failed");
 }

@@ -1,4 +1,4 @@
-// Pictures, drawn at the width they have, in the colours of the page.
+// Charts, drawn at the available width, in the colours of the page.
 
 /// Round numbers from 0 to about `top`, and the step between them.
 function ticks(top, wanted) {
@@ -16,7 +16,7 @@ function shortNumber(number) {
   return digits(number, 3);
 }
 
-/// Draws when there is a width, and again when it changes.
+/// Draws once the width is known, and again when it changes.
 function drawn(holder, draw) {
   let width = 0;
   const paint = () => {
@@ -91,7 +91,7 @@ function coverageBudget(svg, { area, x, budget, unit }) {
     s("text", { x: x + (isRight ? -7 : 7), y: area.top - 6, "text-anchor": isRight ? "end" : "start" }, words));
 }
 
-/// Where checking all answers alike would have arrived at the same count.
+/// The point at which checking all answers alike would have reached the same count.
 function coverageUniform(svg, { area, end, x, uniform, unit, width, verb }) {
   if (x <= end.x + 8) return;
   svg.append(s("line", { class: "dash", x1: end.x, x2: x, y1: end.y, y2: end.y }), s("circle", { class: "ring", cx: x, cy: end.y, r: 4.5 }));
@@ -123,7 +123,7 @@ function stackedBar(parts, whole, label) {
   return svg;
 }
 
-/// Hatching, for those who do not see the difference of colours.
+/// Hatching, for readers who do not see the colours.
 function hatching() {
   return s("svg", { width: 0, height: 0, "aria-hidden": "true", class: "unseen" }, s("defs", null,
     s("pattern", { id: "hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
@@ -141,7 +141,7 @@ function trail(letters, calls, steps) {
   return [...letters].map((letter, index) => [Math.min((index + 1) * stride, calls), LETTERS.indexOf(letter) / steps]);
 }
 
-/// A trail with its line to be reached, in a box.
+/// A trail with its threshold, in a box.
 function trailPath(points, calls, box, top) {
   const x = (call) => box.left + (calls <= 1 ? 0.5 : (call - 1) / (calls - 1)) * (box.right - box.left);
   const y = (value) => box.bottom - (Math.min(value, top) / top) * (box.bottom - box.top);

@@ -76,7 +76,7 @@ function standings(overview) {
   return overview.questions ? `${triedWords(overview)}${good}${lent}` : `${count(undecided)} undecided${good}, ${count(rejected)} rejected${late}${lent}`;
 }
 
-/// How many are certified: `small` says it in words.
+/// The number of certified answers; `small` is the text beside it.
 function certifiedTile(overview, small) {
   const { certified, undecided, rejected, questions } = overview;
   const open = wholeOf(overview) - certified;
@@ -109,7 +109,7 @@ function uniformTile(overview, unitWords) {
     stackedBar([["s-certified", Number(overview.money.spent)]], whole, "what was spent, as a part of the estimate"));
 }
 
-/// What each of them is drawn as.
+/// The style of each part.
 const PART_CLASSES = ["s-certified", "s-undecided", "s-rejected"];
 
 function key({ parts, noun }) {
@@ -123,7 +123,7 @@ function spending(overview) {
   const services = servicesOf(overview);
   const whole = Math.max(...services.map((verifier) => Number(verifier.spent)));
   const all = Number(overview.money.spent);
-  // The calls of a verifier with criteria are paid once.
+  // The calls of a verifier with several criteria are counted once.
   const rows = services.filter((verifier) => !verifier.paid_with).map((verifier) => {
     const parts = (verifier.spent_by_question ?? verifier.spent_by_status).map(Number);
     const spent = Number(verifier.spent);
@@ -135,7 +135,7 @@ function spending(overview) {
   return [key(wordsOf(overview)), ...rows];
 }
 
-/// Where a mean is between 0 and 1, and where it should be.
+/// A mean between 0 and 1, and its threshold.
 function scale(mean, threshold) {
   const x = (value) => 4 + 84 * Math.min(1, Math.max(0, value));
   return s("svg", { class: "scale", viewBox: "0 0 92 16", "aria-hidden": "true" }, s("line", { class: "rail", x1: 4, x2: 88, y1: 8, y2: 8 }),
@@ -144,7 +144,7 @@ function scale(mean, threshold) {
 
 const VERIFIER_TITLES = ["Verifier", "Calls", "Failed", "Mean score", "Threshold"];
 
-/// Who it is, and how its calls went.
+/// The name of a service, its calls and failures.
 function serviceCells({ name, failures, calls }, kind) {
   const failed = Object.values(failures).reduce((sum, number) => sum + number, 0);
   const kinds = Object.entries(failures).map(([failure, number]) => `${count(number)} ${failure}`).join(", ");
@@ -165,7 +165,7 @@ function verifierCells(verifier) {
   ];
 }
 
-/// Whether every call has cost the same, as far as a sum of many can say.
+/// Whether every call had the same price, up to rounding of the sum.
 const isFixed = ({ mean_price, ceiling }) => mean_price !== null && Math.abs(mean_price / Number(ceiling) - 1) < 1e-9;
 
 function verifierTable(overview) {
@@ -175,7 +175,7 @@ function verifierTable(overview) {
     const { noise } = verifier;
     return [
       ...verifierCells(verifier),
-      h("td", null, noise ? percent(noise.disagreement) : "–", h("small", null, noise ? `mixed on ${count(noise.mixed)} of ${count(noise.answers)}` : verifier.exact ? "one call tells all" : "no answer seen twice")),
+      h("td", null, noise ? percent(noise.disagreement) : "–", h("small", null, noise ? `mixed on ${count(noise.mixed)} of ${count(noise.answers)}` : verifier.exact ? "one call is enough" : "no answer seen twice")),
       ...(verifier.paid_with ? ["", ""].map(() => h("td", null, "–", h("small", null, "the same calls"))) : [
       h("td", null, duration(verifier.latency_median), h("small", null, `95 %: ${duration(verifier.latency_p95)}`)),
       h("td", null, verifier.mean_price === null ? "–" : paid(verifier.mean_price, verifier, unit), h("small", null, isFixed(verifier) ? "fixed" : `at most ${money(verifier.ceiling, unit)}`)),
@@ -191,7 +191,7 @@ function generatorCells(generator) {
   return [...serviceCells(generator, generator.kind), h("td", null, count(generator.new)), h("td", null, count(generator.certified))];
 }
 
-/// Who makes answers; null if nobody does.
+/// The generators; null if there are none.
 function generatorTable(overview) {
   const { unit } = overview.money;
   const generators = overview.questions?.generators ?? [];
@@ -204,7 +204,7 @@ function generatorTable(overview) {
   return h("div", { class: "scroll generators", tabindex: "0", role: "region", "aria-label": "Generators" }, stackedTable([...GENERATOR_TITLES, "Latency", "Price of a call"], rows));
 }
 
-/// A table whose rows are cards on a phone. There is no heading row then, so each cell has its title at hand.
+/// A table whose rows are cards on a phone. Each cell has its title, because the heading row is hidden there.
 function stackedTable(titles, rows) {
   for (const cells of rows) cells.forEach((cell, index) => { cell.dataset.title = titles[index]; });
   return h("table", { class: "stacked" }, h("thead", null, h("tr", null, titles.map((title) => h("th", { scope: "col" }, title)))),

@@ -73,7 +73,7 @@ function spentWords({ m, g }, columns, question, { money: { unit } }) {
   return `${moneyWords(columns.spent[question], unit)} in all${parts.length ? `: ${parts.join(", ")}` : ""}.${askedFor}`;
 }
 
-/// An answer's own texts. The name of a field that stands alone says nothing.
+/// The texts of an answer. The only field of an answer is shown without its name.
 function answerTexts(answer) {
   const file = `${STATUSES[answer.c]}.jsonl`;
   if (answer.f.length === 1) return h("div", { class: "field wide" }, longText(answer.f[0][1], answer.f[0][2], file));

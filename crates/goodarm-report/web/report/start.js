@@ -1,4 +1,4 @@
-// The report begins.
+// Shows the report.
 
 document.body.prepend(hatching());
 showOverview(readBlock("overview"));

@@ -5,7 +5,7 @@ const QUESTION_WORDS = { noun: "question", title: "Questions", alike: "Treating 
 
 const wordsOf = (overview) => (overview.questions ? QUESTION_WORDS : ANSWER_WORDS);
 
-/// How many there are to certify.
+/// The number of answers or questions.
 const wholeOf = (overview) => overview.questions?.count ?? overview.candidates;
 
 /// The words after the number of certificates in a headline.
@@ -29,9 +29,9 @@ const QUESTION_TEXTS = {
   ".top nav a[href='#verifiers']": "Verifiers and generators",
   "#coverage-title": "Answered questions over spend",
   "#coverage .why": "Each step is one more question with a certified answer. A steep start means that the easy questions came first.",
-  "#spending .why": "What each verifier and each generator was paid, for questions that are answered and for questions that are still open.",
+  "#spending .why": "The cost of each verifier and each generator, for answered and for open questions.",
   "#verifiers-title": "Verifiers and generators",
-  "#verifiers .why": "An answer is certified when its mean score reaches the threshold of every verifier; of each question at most one is. A verifier that solves questions scores all answers at once: 1 for the one that it gives, 0 for the others. Noise is how often two calls say different things about the same answer.",
+  "#verifiers .why": "An answer is certified when its mean score reaches the threshold of every verifier; at most one answer per question is certified. A verifier that solves questions scores all answers at once: 1 for the one that it gives, 0 for the others. Noise is how often two calls disagree about the same answer.",
   "#answers-title": "All questions",
   "#answers .why": "Below each question is its certified answer. Open a row to see every answer that was tried, and every call.",
 };

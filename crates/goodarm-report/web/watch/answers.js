@@ -1,4 +1,4 @@
-// The certified answers as they come: the report's table, which grows.
+// The table of certified answers: the report's table, with rows added during the run.
 
 class LiveAnswers extends Answers {
   constructor(state) {
@@ -22,7 +22,7 @@ class LiveAnswers extends Answers {
     return ANSWER_WORDS.parts;
   }
 
-  /// The last certificate that is known.
+  /// The rank of the last certificate in the table.
   get rankKnown() {
     return this.columns.rank[this.total - 1] ?? 0;
   }
@@ -49,7 +49,7 @@ class LiveAnswers extends Answers {
     this.keepPlace(() => this.reorder());
   }
 
-  /// New rows come in above; what is being looked at stays in sight, and the keyboard where it was.
+  /// Adds new rows at the top; the visible rows and the keyboard focus stay.
   keepPlace(change) {
     const [answer, length] = [this.order[this.active], this.order.length];
     const isFocused = this.rows.get(this.active)?.contains(document.activeElement);
@@ -61,7 +61,7 @@ class LiveAnswers extends Answers {
     if (isFocused) this.rows.get(this.active)?.focus({ preventScroll: true });
   }
 
-  /// The newest first, unless another order is wanted.
+  /// The newest first, unless the table is sorted otherwise.
   comparison() {
     return this.view.sort === "" ? (a, b) => b - a : super.comparison();
   }

@@ -46,7 +46,7 @@ const LIVE_QUESTION_TEXTS = {
   "#coverage-title": QUESTION_TEXTS["#coverage-title"],
   "#coverage .why": "Each step is one more question with a certified answer.",
   "#verifiers-title": QUESTION_TEXTS["#verifiers-title"],
-  "#verifiers .why": "An answer is certified when its mean score reaches the threshold of every verifier; of each question at most one is.",
+  "#verifiers .why": "An answer is certified when its mean score reaches the threshold of every verifier; at most one answer per question is certified.",
   "#answers .why": "The newest first, each with its question. Open a row to see its evidence, and every call about it and about its question.",
 };
 
