@@ -303,7 +303,7 @@ fn other_candidates(job: &Job) -> String {
     let name = &job.candidates_name;
     let rule = match job.terms.guarantee {
         GuaranteeName::Lent | GuaranteeName::None => {
-            ": candidates may be added behind the others, and nothing else"
+            ": candidates may only be added, after the others"
         }
         _ => "",
     };

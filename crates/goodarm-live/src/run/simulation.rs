@@ -74,7 +74,7 @@ enum Lived {
     Ended(Ending),
 }
 
-/// A run and those who watch it, over all processes.
+/// A run and its observers, over all processes.
 struct Simulation {
     world: Arc<World>,
     disk: SimDisk,
@@ -155,7 +155,7 @@ impl Simulation {
             Ending::VerifierDown { verifier, .. } => {
                 let index = index_of(verifier);
                 let faults = &self.world.plan.nature(index).faults;
-                // Of one that turns answers away nobody can tell more if no other can be asked about.
+                // A verifier that throttles an answer is unclear if no other answer can be asked about.
                 let is_last = !faults.refused_arms.is_empty() && !can_ask_about_others(run, index);
                 faults.may_end_a_run() || is_last
             }
@@ -222,7 +222,7 @@ impl Simulation {
             Err(RunError::NotDurable(_)) if life.fate.is_of_the_disk() => {
                 return Ok(Lived::NotDurable);
             }
-            Err(error) => return Err(format!("cannot go on: {error}")),
+            Err(error) => return Err(format!("cannot continue: {error}")),
         };
         self.witness.compare_books(&run)?;
         let control = Control::default();
@@ -231,7 +231,7 @@ impl Simulation {
             result = run.drive_async(&control, &mut self.witness) => match result {
                 Ok(ending) => Lived::Ended(ending),
                 Err(RunError::NotDurable(_)) if life.fate.is_of_the_disk() => Lived::NotDurable,
-                Err(error) => return Err(format!("cannot go on: {error}")),
+                Err(error) => return Err(format!("cannot continue: {error}")),
             },
             () = befall(life.fate, &world, &control) => Lived::Killed,
             () = person::label(Arc::clone(&world), self.folder.clone()) => Lived::Killed,
@@ -256,7 +256,7 @@ impl Simulation {
         {
             run.write_outputs(ending).map_err(|error| error.to_string())?;
         }
-        // A certificate stays, so the last ending tells of all.
+        // A certificate stays, so the last ending has all of them.
         let certified = run.session().certified();
         self.certified = certified.len() as u64;
         let arms = certified.iter().map(|&arm| arm_of(&run.work.subjects.candidates.get(arm)));
@@ -374,7 +374,7 @@ fn simulate(seeds: std::ops::Range<u64>) -> Figures {
             let outcome = panic::catch_unwind(|| Simulation::of(seed, &place.path().join("run")));
             drop(watched);
             match outcome {
-                Ok(Ok(figures)) => total.lock().expect("nobody died").merge(&figures),
+                Ok(Ok(figures)) => total.lock().expect("not poisoned").merge(&figures),
                 Ok(Err(violation)) => panic!("seed {seed}: {violation}"),
                 Err(_) => panic!("seed {seed} panicked"),
             }
@@ -387,10 +387,10 @@ fn simulate(seeds: std::ops::Range<u64>) -> Figures {
             worker.join().unwrap_or_else(|payload| panic::resume_unwind(payload));
         }
     });
-    total.into_inner().expect("nobody died")
+    total.into_inner().expect("not poisoned")
 }
 
-/// So many virtual hours are enough for any run here.
+/// Virtual hours that suffice for any run here.
 const LIFE_MAX: Duration = Duration::from_secs(6 * 3600);
 /// No seed takes a second on an idle machine.
 const SEED_TIME_MAX: Duration = Duration::from_secs(60);
@@ -454,7 +454,7 @@ fn as_many_seeds_as_one_likes() {
     assert!(is_likely(wrong, all), "{wrong} of {all} runs with a wrong certificate");
 }
 
-/// Whether so many of so many runs may be wrong if each is with probability δ at most: within five
+/// Whether this many wrong runs are plausible if each is wrong with probability δ at most: within five
 /// standard deviations.
 #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53")]
 fn is_likely(wrong: u64, all: u64) -> bool {

@@ -1,4 +1,4 @@
-//! Candidates that are added to a run when it is taken up again.
+//! Candidates that are added to a run when it is resumed.
 
 use std::fs;
 
@@ -54,7 +54,7 @@ fn candidates_join_at_each_resume_and_are_certified_like_the_others() {
     have(&place, &all);
     let mut run = Run::resume(place.good_job()).expect("three more");
     assert_eq!(run.recovery().added, 3);
-    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run ends");
     let third = run.write_outputs(&ending).expect("the outputs");
     drop(run);
     assert_eq!((third.candidates, third.added), (12, 6));
@@ -96,7 +96,7 @@ fn a_run_to_which_candidates_were_added_can_be_cut_at_any_byte() {
         fs::write(place.journal(), &whole[..cut]).expect("the journal");
         // A summary is written behind a journal that is durable: no crash leaves one that has seen more.
         fs::remove_file(place.output().summary()).expect("a summary");
-        // Whatever the journal knows by then, the folder has all of them: no reader minds.
+        // The folder has all of them, even if the journal does not: readers accept that.
         let report = place.audit();
         let is_about_calls = |area| matches!(area, Area::Calls | Area::Findings | Area::Summary);
         assert!(
@@ -118,7 +118,7 @@ fn stop_after(run: &mut Run, calls: u32) {
     let control = Control::default();
     let mut stopper = observer::stop_after(&control, calls);
     assert_eq!(
-        run.drive(&control, &mut stopper).expect("the run goes on"),
+        run.drive(&control, &mut stopper).expect("the run ends"),
         Ending::Stopped { at_once: false }
     );
 }
@@ -287,7 +287,7 @@ fn an_audit_finds_a_share_that_was_not_lent() {
     place.assert_clean();
 }
 
-/// What is said of shares is what the guarantee makes of them.
+/// The reported shares are those of the guarantee.
 #[test]
 fn a_certified_answer_has_the_level_of_its_share_and_other_guarantees_lend_nothing() {
     let (place, _) = six_of_twelve();

@@ -34,13 +34,13 @@ fn a_verifier_that_bills_nothing_is_not_asked_for_ever() {
     // Our own checks are not among them.
     assert!(overview.calls > 40, "{}", overview.calls);
     // What earlier processes have asked for counts, and the limit may be raised.
-    assert_eq!(place.resume().expect("it goes on").0, spent(40));
+    assert_eq!(place.resume().expect("it continues").0, spent(40));
     assert_eq!(place.line_count("made"), 40);
     write_job(&place, "calls_max = 60", "0");
-    assert_eq!(place.resume().expect("it goes on").0, spent(60));
+    assert_eq!(place.resume().expect("it continues").0, spent(60));
     assert_eq!(place.line_count("made"), 60);
     write_job(&place, "calls_max = 50", "0");
-    assert_eq!(place.resume().expect("it goes on").0, spent(50));
+    assert_eq!(place.resume().expect("it continues").0, spent(50));
     assert_eq!(place.line_count("made"), 60);
     place.assert_clean();
 }

@@ -1,4 +1,4 @@
-//! A run cut off at any byte goes on as if nothing had happened, or counts as lost what may have been
+//! A run cut off at any byte continues as if nothing had happened, or counts as lost what may have been
 //! made; and nothing is ever made or paid twice.
 
 use std::fs;
@@ -64,7 +64,7 @@ fn a_replay_cut_at_any_byte_ends_like_one_that_was_not() {
     let mut stop_count = 0;
     loop {
         let control = Control::default();
-        match run.drive(&control, &mut stop_after(&control, 9)).expect("the run goes on") {
+        match run.drive(&control, &mut stop_after(&control, 9)).expect("the run ends") {
             Ending::Stopped { at_once: false } => stop_count += 1,
             Ending::Done(_) => break,
             other => panic!("{other:?}"),
@@ -104,7 +104,7 @@ fn a_replay_cut_at_any_byte_ends_like_one_that_was_not() {
     place.assert_clean();
 }
 
-/// The calls and certificates of a run that no one stopped.
+/// The calls and certificates of a run without a stop.
 fn undisturbed() -> (Vec<String>, Vec<String>) {
     let place = replay_place();
     place.run();
@@ -156,7 +156,7 @@ fn calls_that_were_out_count_as_spent_and_lost_and_none_is_made_twice() {
         let control = Control::default();
         // The second stop leaves the calls in flight.
         let mut leaver = after_calls(calls, || (0..2).for_each(|_| control.stop()));
-        let ending = run.drive(&control, &mut leaver).expect("the run goes on");
+        let ending = run.drive(&control, &mut leaver).expect("the run ends");
         if ending != (Ending::Stopped { at_once: true }) {
             break;
         }
@@ -164,7 +164,7 @@ fn calls_that_were_out_count_as_spent_and_lost_and_none_is_made_twice() {
         run = Run::resume(place.good_job()).expect("a run to resume");
         lost_total += run.recovery().lost;
     }
-    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run ends");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     let ledger = run.session().books().ledger().clone();
     assert!(ledger.settled() <= ledger.budget());
@@ -245,7 +245,11 @@ fn a_lost_call_of_an_exact_verifier_is_paid_and_made_again() {
     drop(run);
     place.write("go", "");
     let (_, summary) = place.resume().expect("a run to resume");
-    assert_eq!((summary.certified, summary.rejected), (6, 0), "nothing is held against an answer");
+    assert_eq!(
+        (summary.certified, summary.rejected),
+        (6, 0),
+        "no failure counts against an answer"
+    );
     let lost_count = place.read("run/calls.jsonl").matches("lost-to-be-repeated").count();
     assert!(lost_count > 0, "calls were in flight");
     assert_eq!(
@@ -474,7 +478,7 @@ fn a_journal_whose_header_and_terms_disagree_is_refused() {
     assert!(!place.audit().is_clean());
 }
 
-/// Whoever made room for them would have no memory left.
+/// Allocating room for them would exhaust the memory.
 #[test]
 fn a_journal_that_speaks_of_more_candidates_than_there_are_is_refused() {
     let place = replay_place();

@@ -1,5 +1,5 @@
 //! Where a verifier breaks its word, a recording ends, or a file changes between two processes: nothing
-//! is certified that was not proved, and what is certified is said.
+//! is certified that was not proved, and all certificates are announced.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -66,7 +66,7 @@ fn run_script(place: &JobFolder, scores: &[f64], model: Scores) -> (Run, Overvie
             warnings.push(text.to_owned());
         }
     });
-    let ending = run.drive(&Control::default(), &mut note_warnings).expect("the run goes on");
+    let ending = run.drive(&Control::default(), &mut note_warnings).expect("the run ends");
     drop(note_warnings);
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     let overview = run.write_outputs(&ending).expect("outputs");
@@ -191,7 +191,7 @@ threshold = 0.5
 price = 1
 "#;
 
-/// Raising the budget is no licence to change anything else.
+/// A raised budget does not allow other changes.
 #[test]
 fn a_run_whose_files_have_changed_is_not_resumed() {
     let place = JobFolder::new(2);

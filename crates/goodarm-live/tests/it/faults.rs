@@ -139,7 +139,7 @@ fn replies_are_announced_only_after_they_are_durable() {
     place.write("job.toml", &job(&server.url("/"), "").replacen("[[", &format!("{check}[["), 1));
     let mut run = Run::begin(place.good_job()).expect("a new run");
     let mut witness = Witness { folder: place.output(), heard_count: 0 };
-    run.drive(&Control::default(), &mut witness).expect("the run goes on");
+    run.drive(&Control::default(), &mut witness).expect("the run ends");
     assert!(witness.heard_count > 20, "{}", witness.heard_count);
 }
 
@@ -181,7 +181,7 @@ fn every_kind_of_bad_reply_counts_as_the_lowest_score() {
 fn a_scale_of_its_own_certifies_nothing() {
     let act = |_: &Request, _: usize| Action::Json(json!({"score": 3}));
     let (_, _, summary, _) = run_against(act, "");
-    assert_eq!(summary.certified, 0, "3 of 10 points is no full score");
+    assert_eq!(summary.certified, 0, "3 of 10 points are not a full score");
     let failures = &summary.verifiers[0].failures;
     assert_eq!(failures.keys().copied().collect::<Vec<_>>(), ["unreadable"], "{failures:?}");
 }

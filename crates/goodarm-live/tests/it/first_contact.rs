@@ -159,7 +159,7 @@ fn a_verifier_that_stops_working_pauses_and_stops_the_run_and_its_failures_count
 
 #[test]
 fn a_resumed_run_remembers_that_its_verifier_works() {
-    // So that it goes on for longer than between two looks.
+    // It lasts longer than the time between two looks.
     let judge = Judge::new("rate = 50\n", |seen, count| {
         if (3..12).contains(&count) { refusal(400, NO_MODEL) } else { verdict(seen) }
     });
@@ -170,7 +170,7 @@ fn a_resumed_run_remembers_that_its_verifier_works() {
         Ending::Stopped { at_once: false }
     );
     drop(run);
-    let (ending, _) = judge.place.resume().expect("it goes on");
+    let (ending, _) = judge.place.resume().expect("it continues");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
 }
 
@@ -339,7 +339,7 @@ fn a_trial_shows_the_whole_refusal_and_what_is_suspicious() {
     assert!(texts[0].contains("times what these calls cost"), "{texts:?}");
 }
 
-/// What it said at first is in the run; what it says of the others is not held against any of them.
+/// Its first replies are in the run; the later ones do not count against any answer.
 #[test]
 fn a_recording_keeps_failures_and_stops_where_a_verifier_never_worked() {
     let fixed = |judge: &Judge| {
@@ -363,7 +363,7 @@ fn a_recording_keeps_failures_and_stops_where_a_verifier_never_worked() {
     judge.place.assert_clean();
 }
 
-/// A score that needs no call says nothing about whether the solver works.
+/// A score without a call does not show that the solver works.
 #[test]
 fn answers_that_need_no_call_do_not_end_the_trial() {
     let judge = Judge::new("role = \"solver\"\n", |_, _| refusal(400, NO_MODEL));

@@ -58,7 +58,7 @@ fn candidates_and_verifiers_that_are_given_need_no_file() {
     let output = folder.join("run");
     let job = |text: &str| Arc::new(parse(text, given("mirror"), &output).expect("a job"));
     let mut run = Run::begin(job(JOB)).expect("a new run");
-    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run ends");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 1);
     drop(run);

@@ -23,7 +23,7 @@ fn stopped_early(place: &JobFolder) -> Vec<u8> {
     let control = Control::default();
     let mut stopper = stop_after(&control, 30);
     assert_eq!(
-        run.drive(&control, &mut stopper).expect("the run goes on"),
+        run.drive(&control, &mut stopper).expect("the run ends"),
         Ending::Stopped { at_once: false }
     );
     drop(run);
@@ -76,7 +76,7 @@ fn results_of_an_earlier_moment_do_not_keep_a_run_from_going_on() {
     let summary = place.read("run/summary.json");
     place.write("job.toml", &REPLAY_JOB.replace("4000", "9000"));
     let mut run = Run::resume(place.good_job()).expect("more money");
-    run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    run.drive(&Control::default(), &mut ()).expect("the run ends");
     drop(run);
     assert_eq!(place.read("run/summary.json"), summary, "killed before it was written");
     assert_unfinished(&place, "its results are of an earlier moment");
@@ -91,10 +91,10 @@ fn an_audit_of_a_run_that_was_killed_says_that_its_results_are_not_written_yet()
     let place = replay_place();
     let mut run = Run::begin(place.good_job()).expect("a new run");
     assert_unfinished(&place, "its results are not written yet");
-    run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    run.drive(&Control::default(), &mut ()).expect("the run ends");
     drop(run);
     assert_unfinished(&place, "its results are not written yet");
-    // What is wrong is wrong all the same.
+    // The problem is still there.
     let journal = fs::read(place.journal()).expect("the journal");
     let mut damaged = journal.clone();
     damaged[journal.len() / 2] ^= 1;
@@ -153,7 +153,7 @@ fn a_removed_lock_lets_no_one_else_write_the_journal() {
     }
     assert!(place.output().path().exists(), "nothing is moved aside under its hands");
     assert!(!place.audit().problems.iter().any(|problem| problem.area == Area::Journal));
-    run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    run.drive(&Control::default(), &mut ()).expect("the run ends");
     drop(run);
     place.resume().expect("a run that is done can be resumed");
     place.assert_clean();

@@ -14,7 +14,7 @@ use goodarm_record::notice::Notice;
 use crate::job_folder::JobFolder;
 use crate::observer::on_notice;
 
-/// So many answers, each of which a check is at for as long as it may.
+/// Answers that each take a check its whole time limit.
 fn place(count: usize) -> JobFolder {
     let place = JobFolder::new(0);
     let answer = "a".repeat(1_000_000);
@@ -38,7 +38,7 @@ extract = "regex"
 pattern = "a.*b|a"
 "#;
 
-/// Stops a run so often, a while after its first call began; how it ended, and how long after the first stop.
+/// Stops a run several times, a while after its first call began; how it ended, and how long after the first stop.
 fn stop(run: &mut Run, times: usize) -> (Ending, Duration) {
     let control = Arc::new(Control::default());
     let (busy, is_busy) = channel();
@@ -60,7 +60,7 @@ fn stop(run: &mut Run, times: usize) -> (Ending, Duration) {
             let _ = busy.send(());
         }
     });
-    let ending = run.drive(&control, &mut observer).expect("the run goes on");
+    let ending = run.drive(&control, &mut observer).expect("the run ends");
     (ending, stopper.join().expect("it stops the run").elapsed())
 }
 
@@ -73,7 +73,7 @@ fn a_run_with_slow_checks_stops_at_once() {
     assert!(took < Duration::from_secs(10), "{took:?}");
     drop(run);
     // Those that were under way are lost, and can be made again. The others are not begun.
-    let mut run = Run::resume(place.good_job()).expect("it goes on");
+    let mut run = Run::resume(place.good_job()).expect("it continues");
     let (ending, took) = stop(&mut run, 1);
     assert_eq!(ending, Ending::Stopped { at_once: false });
     assert!(took < Duration::from_secs(60), "{took:?}");
@@ -84,7 +84,7 @@ fn a_run_with_slow_checks_stops_at_once() {
 fn answers_beyond_a_limit_do_not_pass_and_the_check_still_works() {
     let place = place(6);
     let mut run = Run::begin(place.good_job()).expect("a new run");
-    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run ends");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 0);
     assert_eq!(run.account().services()[0].outcomes.score_count(), 6);

@@ -84,7 +84,7 @@ impl JobFolder {
     }
 
     fn finish(mut run: Run) -> (Ending, Overview) {
-        let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+        let ending = run.drive(&Control::default(), &mut ()).expect("the run ends");
         let overview = run.write_outputs(&ending).expect("the outputs are written");
         (ending, overview)
     }

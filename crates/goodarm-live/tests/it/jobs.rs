@@ -1,4 +1,4 @@
-//! What a job file may say, and what is said back when it may not.
+//! Valid job files, and the messages about invalid ones.
 
 use goodarm_data::problem::ProblemKind;
 

@@ -141,7 +141,7 @@ fn labels_prove_what_the_bound_says() {
     assert_eq!((claim.at_least, claim.answers, claim.labels, claim.right), (95, 100, 42, 42));
     assert_eq!((claim.lines, claim.labellers[0].labels), (43, 42));
     drop(queue);
-    // What was said is there when it is opened again; all labels are the truth.
+    // The labels are there when it is opened again; all of them are true.
     let mut queue = open(&place);
     assert_eq!(queue.claim(), claim);
     say(&mut queue, "Ann", 6, &CardReply::Wrong);
@@ -380,12 +380,12 @@ fn the_claim_is_in_the_summary_and_an_audit_computes_it_again() {
     let checked = place.audit().checked;
     let said = "labels.jsonl: claim 1 has 21 labels, in the order that was drawn, of the 30 answers that were certified when it began";
     assert!(checked.iter().any(|text| text == said), "{checked:#?}");
-    // Whoever goes on labelling makes nothing wrong.
+    // More labels change nothing.
     say(&mut queue, "Bob", 2, &CardReply::Right);
     let report = place.audit();
     assert!(report.is_clean(), "{:?}", report.problems);
     assert!(report.notes.iter().any(|note| note.contains("2 lines more")), "{:?}", report.notes);
-    // A run that is taken up again has the claim in its summary, too.
+    // A resumed run has the claim in its summary.
     let (_, overview) = place.resume().expect("a run");
     assert_eq!(overview.claim, Some(queue.claim()));
     assert_eq!(summary(&place)["claim"]["lines"], 24);
@@ -492,7 +492,7 @@ fn an_audit_finds_labels_that_nobody_can_have_said() {
         ("no claim", &|lines| drop(lines.remove(0))),
         ("a label twice", &|lines| lines.insert(2, lines[1].clone())),
         ("labels swapped", &|lines| lines.swap(1, 2)),
-        ("undone before it was said", &|lines| lines.swap(2, 3)),
+        ("undone before it was given", &|lines| lines.swap(2, 3)),
     ];
     for (what, change) in forgeries {
         forge(&place, change);
@@ -586,7 +586,7 @@ fn a_claim_is_about_the_answers_that_were_there() {
         .expect("the run is over");
     place.assert_clean();
     let error = queue.begin_another(&ClaimTerms { delta: Some(0.95), ..ClaimTerms::default() });
-    assert!(matches!(error, Err(LabelError::Terms(_))), "together they would say nothing");
+    assert!(matches!(error, Err(LabelError::Terms(_))), "together they would prove nothing");
     drop(queue);
     // The new terms are those of the last claim.
     opened(&place, &ClaimTerms { delta: Some(0.025), ..ClaimTerms::default() });
@@ -610,7 +610,7 @@ fn a_run_that_has_not_ended_is_labelled_with_a_remark() {
     assert!(outlook.contains("the run has not ended"), "it was so when the queue was opened");
     drop(queue);
     assert!(!open(&place).progress().expect("a queue").outlook.contains("ended"));
-    // A run that goes on writes its summary itself.
+    // A run that continues writes its summary itself.
     let run = Run::resume(place.good_job()).expect("a run");
     assert!(labels::publish(&place.output(), |balance| balance).expect("nothing to do").is_none());
     drop(run);

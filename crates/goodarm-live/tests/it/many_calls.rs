@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 
 use crate::job_folder::JobFolder;
 
-/// Answers nobody before so many calls wait for it, and then everybody.
+/// Answers no call until this many wait for it, and then all.
 struct Gate {
     wanted: usize,
     reply_bytes: usize,
@@ -61,7 +61,7 @@ fn gate(wanted: usize, reply_bytes: usize, control: &Arc<Control>) -> Gate {
     Gate { wanted, reply_bytes, calls, open, control }
 }
 
-/// A run of this verifier that may have so many calls in flight at once.
+/// A run of this verifier with this concurrency.
 fn begin(place: &JobFolder, concurrency: usize, gate: Gate, rate: Option<f64>) -> Run {
     let lines: Vec<String> = (0..concurrency).map(|it| format!(r#"{{"id": {it}}}"#)).collect();
     let candidates = Candidates::from_lines(lines.iter().map(String::as_str), "id");
@@ -79,11 +79,11 @@ fn begin(place: &JobFolder, concurrency: usize, gate: Gate, rate: Option<f64>) -
     Run::begin(Arc::new(job)).expect("a new run")
 }
 
-/// A run that has so many calls in flight at once, and is stopped then.
+/// A run that is stopped when this many calls are in flight.
 fn run(place: &JobFolder, wanted: usize, reply_bytes: usize) -> Run {
     let control = Arc::<Control>::default();
     let mut run = begin(place, wanted, gate(wanted, reply_bytes, &control), None);
-    let ending = run.drive(&control, &mut ()).expect("the run goes on");
+    let ending = run.drive(&control, &mut ()).expect("the run ends");
     assert_eq!(ending, Ending::Stopped { at_once: false });
     run
 }
@@ -100,7 +100,7 @@ fn twenty_thousand_calls_are_in_flight_at_once() {
     place.assert_clean();
 }
 
-/// A frame holds 1 GiB at most, and so many replies may be more.
+/// A frame holds 1 GiB at most, and all replies together may be more.
 #[test]
 fn what_comes_back_at_once_is_written_in_several_frames() {
     let place = JobFolder::new(0);
@@ -116,14 +116,14 @@ fn what_comes_back_at_once_is_written_in_several_frames() {
     assert!(longest < 20 << 20, "a frame of {longest} bytes");
 }
 
-/// They come back void, all at once, and are the first to be made when the run goes on.
+/// They come back void, all at once, and are made first when the run continues.
 #[test]
 fn calls_that_wait_for_their_turn_leave_at_once_when_a_run_stops() {
     let place = JobFolder::new(0);
     let control = Arc::<Control>::default();
     let mut run = begin(&place, 20_000, gate(1, 0, &control), Some(100.0));
     let began = Instant::now();
-    let ending = run.drive(&control, &mut ()).expect("the run goes on");
+    let ending = run.drive(&control, &mut ()).expect("the run ends");
     assert_eq!(ending, Ending::Stopped { at_once: false });
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     let call_count = run.account().call_count();
@@ -154,15 +154,15 @@ fn more_calls_than_one_process_can_have_are_refused() {
     assert!(text(65_537).contains("65537 is not between 1 and 65536"), "{}", text(65_537));
 }
 
-/// No machine has so many, so it is said how many there are.
+/// No machine has this many, so the error has the number that there are.
 #[test]
 fn sockets_that_there_cannot_be_are_said() {
     assert_eq!(open_files::make_room(1), Ok(()));
-    let Err(shortage) = open_files::make_room(usize::MAX) else { panic!("so many files") };
+    let Err(shortage) = open_files::make_room(usize::MAX) else { panic!("usize::MAX files") };
     assert!(shortage.allowed > 0 && shortage.allowed < shortage.needed);
     let shortage = Shortage { needed: 20_064, allowed: 1024 };
     assert!(shortage.to_string().contains("(ulimit -n 20064)"), "{shortage}");
 }
 
-/// So many calls end the trial of a verifier.
+/// This many calls end the trial of a verifier.
 const AT_ONCE: usize = 5;

@@ -118,7 +118,7 @@ fn a_kind_from_outside_can_be_named_in_a_job_file_and_run() {
     assert_eq!(job.terms.verifiers[0].kind, "coin");
     assert_eq!(job.terms.verifiers[0].ceiling, Cost::from_units(2));
     let mut run = Run::begin(job).expect("a new run");
-    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run ends");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 4);
     let spent = run.session().books().ledger().settled();
@@ -191,7 +191,7 @@ fn a_job_made_in_code_runs_and_is_resumed_as_the_same_only() {
     let place = JobFolder::new(6);
     let job = |identity| Arc::new(Job::new(spec(&place, identity)).expect("a job"));
     let mut run = Run::begin(job("first")).expect("a new run");
-    let ending = run.drive(&Control::default(), &mut ()).expect("the run goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("the run ends");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 4);
     run.write_outputs(&ending).expect("outputs");
@@ -211,7 +211,7 @@ fn a_job_made_in_code_runs_and_is_resumed_as_the_same_only() {
 fn a_run_that_was_stopped_can_be_driven_again() {
     let place = JobFolder::new(6);
     let mut slow = spec(&place, "");
-    // So that it goes on for longer than between two looks.
+    // It lasts longer than the time between two looks.
     slow.verifiers[0].rate = Some(100.0);
     let mut run = Run::begin(Arc::new(Job::new(slow).expect("a job"))).expect("a run");
     let control = Control::default();
@@ -249,7 +249,7 @@ fn a_verifier_that_never_begins_to_work_does_not_keep_a_run_for_ever() {
     let mut absent = spec(&place, "");
     absent.verifiers[0].service = Absent.into();
     let mut run = Run::begin(Arc::new(Job::new(absent).expect("a job"))).expect("a run");
-    let ending = run.drive(&Control::default(), &mut ()).expect("it goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("it continues");
     assert!(matches!(ending, Ending::NeverScored(_)), "{ending:?}");
     let spent = run.session().books().ledger().settled();
     let given_up = run.account().services()[0].outcomes.failures["given-up"];
@@ -257,7 +257,7 @@ fn a_verifier_that_never_begins_to_work_does_not_keep_a_run_for_ever() {
     assert!(run.session().certified().is_empty());
 }
 
-/// Never answers. Whoever has the other handle can wait for a call, and count those that hold the verifier.
+/// Never answers. The other handle waits for a call, and counts those that hold the verifier.
 struct Silent(Arc<Notify>);
 
 impl Remote for Silent {
@@ -320,7 +320,7 @@ fn a_call_whose_task_dies_is_paid_at_the_ceiling() {
     broken.settings.unit = job_file::Unit::Seconds;
     broken.verifiers[0].service = Broken.into();
     let mut run = Run::begin(Arc::new(Job::new(broken).expect("a job"))).expect("a run");
-    run.drive(&Control::default(), &mut ()).expect("it goes on");
+    run.drive(&Control::default(), &mut ()).expect("it continues");
     let ceiling = run.job().verifiers()[0].tariff.ceiling;
     let spent = run.session().books().ledger().settled();
     assert!(run.account().call_count() > 0);
@@ -336,7 +336,7 @@ fn a_budget_that_no_file_can_hold_is_refused() {
     assert!(error.to_string().contains("more than 10^15"), "{error}");
 }
 
-/// The host brings a runtime with several threads, and drives the run as one task among others.
+/// The host has a runtime with several threads, and drives the run as one task among others.
 #[test]
 fn a_run_is_driven_in_the_runtime_of_its_host() {
     let place = JobFolder::new(6);
@@ -348,7 +348,7 @@ fn a_run_is_driven_in_the_runtime_of_its_host() {
         .expect("a runtime");
     let driven = host.spawn(async move {
         let mut run = Run::begin(job).expect("a new run");
-        let ending = run.drive_async(&Control::default(), &mut ()).await.expect("it goes on");
+        let ending = run.drive_async(&Control::default(), &mut ()).await.expect("it continues");
         (ending, run.session().certified().len())
     });
     let (ending, certified) = host.block_on(driven).expect("no panic");

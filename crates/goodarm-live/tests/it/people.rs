@@ -1,4 +1,4 @@
-//! A person as a verifier: a call waits until somebody answers, whatever happens to the run meanwhile.
+//! A person as a verifier: a call waits until a person answers, through stops and crashes of the run.
 
 mod cut;
 mod desks;
@@ -37,14 +37,14 @@ fn place(person: &str) -> JobFolder {
     place
 }
 
-/// Runs, or goes on, until only people are awaited or all is done.
+/// Runs or resumes until only people are awaited or all is done.
 fn go_on(place: &JobFolder) -> (Ending, Overview) {
     let job = place.good_job();
     let folder = Folder::new(&job.settings.output);
     let mut run =
         if folder.journal().exists() { Run::resume(job) } else { Run::begin(job) }.expect("a run");
     run.set_waits_for_people(false);
-    let ending = run.drive(&Control::default(), &mut ()).expect("it goes on");
+    let ending = run.drive(&Control::default(), &mut ()).expect("it continues");
     let overview = run.write_outputs(&ending).expect("outputs");
     (ending, overview)
 }
@@ -115,7 +115,7 @@ fn a_person_is_asked_only_about_answers_that_passed_the_cheap_check() {
     place.assert_clean();
 }
 
-/// Answers when the run has said that it waits, and stops it when so many calls have come back.
+/// Answers when the run waits, and stops it after this many calls.
 struct Answerer<'a> {
     place: &'a JobFolder,
     control: Arc<Control>,
@@ -151,21 +151,21 @@ fn a_run_hears_people_while_it_goes_on_and_is_stopped_and_goes_on() {
     let mut answerer = Answerer { place: &place, control: Arc::clone(&control), answers_left: 2 };
     let mut run = Run::resume(place.good_job()).expect("a run");
     assert_eq!((run.recovery().lost, run.waiting_for_people()), (0, all));
-    let ending = run.drive(&control, &mut answerer).expect("it goes on");
+    let ending = run.drive(&control, &mut answerer).expect("it continues");
     assert_eq!(ending, Ending::Stopped { at_once: false });
-    // Those that nobody has answered stand, and nothing of them is lost.
+    // Unanswered calls stay open, and nothing of them is lost.
     assert_eq!(run.waiting_for_people(), all - 2);
     assert_eq!(run.session().books().in_flight_count(), all - 2);
     run.write_outputs(&ending).expect("outputs");
     drop(run);
     place.assert_clean();
     assert_eq!(cards(&place, "anna").len(), all - 2);
-    // Said while nobody runs it.
+    // Answered while no process runs it.
     answer_all(&place, "bob");
     let control = Arc::new(Control::default());
     let mut answerer = Answerer { place: &place, control, answers_left: 0 };
     let mut run = Run::resume(place.good_job()).expect("a run");
-    let ending = run.drive(&Control::default(), &mut answerer).expect("it goes on");
+    let ending = run.drive(&Control::default(), &mut answerer).expect("it continues");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     run.write_outputs(&ending).expect("outputs");
     let people = &run.account().services()[1].outcomes;
@@ -174,7 +174,7 @@ fn a_run_hears_people_while_it_goes_on_and_is_stopped_and_goes_on() {
     place.assert_clean();
 }
 
-/// So many a person at once, and the budget holds with all of them out.
+/// A limit of cards per person, and the budget holds with all of them open.
 #[test]
 fn other_calls_go_on_while_cards_wait_and_the_budget_holds() {
     let place = JobFolder::new(40);
@@ -188,7 +188,7 @@ fn other_calls_go_on_while_cards_wait_and_the_budget_holds() {
     let (ending, overview) = go_on(&place);
     assert_eq!(ending, Ending::WaitsForPeople { count: 2 });
     assert_eq!(overview.money.reserved, Cost::from_units(60));
-    // 2 % of the money would be two cards a fifteenth each; the judge goes on to answers that are not asked.
+    // 2 % of the money would be two cards a fifteenth each; the judge continues with answers that are not asked.
     let judged = place.read("judged").lines().count();
     assert!(judged > 60, "{judged}");
     let mut most = 0.0_f64;
@@ -226,7 +226,7 @@ fn somebody_who_cannot_tell_counts_as_a_failure_and_ends_no_run() {
     place.assert_clean();
 }
 
-/// Each call is another person's: a person who remembers is no fresh call.
+/// Each call is another person's: a person who remembers does not make a fresh call.
 #[test]
 fn a_noisy_person_is_several_people() {
     let place = JobFolder::new(2);
@@ -284,7 +284,7 @@ fn a_run_in_which_all_is_decided_does_not_wait_for_cards_that_are_left() {
         let (ending, overview) = go_on(&place);
         if let Ending::Done(_) = ending {
             assert_eq!((overview.certified, overview.undecided), (1, 0));
-            assert!(overview.in_flight > 0, "cards are left, and nobody waits for them");
+            assert!(overview.in_flight > 0, "cards are left, and the run does not wait for them");
             let report = goodarm_record::audit::audit(place.output().path());
             assert!(report.is_clean(), "{:?}", report.problems);
             return;

@@ -135,7 +135,11 @@ fn a_replay_of_a_pilot_says_what_the_pilot_said_in_order() {
     // One call more than there are outcomes, and another order.
     place.write("job.toml", &REPLAYED.replace("= 6", "= 7").replace("\"again\"", "\"more\""));
     place.run();
-    assert_eq!(outcomes(&place, "more", "judge"), recorded, "the end of a recording is no outcome");
+    assert_eq!(
+        outcomes(&place, "more", "judge"),
+        recorded,
+        "the end of a recording is not an outcome"
+    );
     let drawn = REPLAYED.replace("draws = \"in-order\"\n", "").replace("\"again\"", "\"drawn\"");
     place.write("job.toml", &drawn);
     place.run();

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::job_folder::JobFolder;
 use goodarm_testing::{Action, Request, Server};
 
-/// So many questions, whose right answer is their number.
+/// Questions whose right answer is their number.
 fn place(count: usize) -> JobFolder {
     let place = JobFolder::new(1);
     let mut questions = String::new();
@@ -166,7 +166,7 @@ fn a_run_that_is_cut_at_any_byte_ends_like_one_that_was_not() {
     let before = Run::begin(place.good_job()).expect("a run");
     drop(before);
     let beginning = fs::read(place.journal()).expect("a journal").len();
-    place.resume().expect("it goes on");
+    place.resume().expect("it continues");
     let expected = told(&place);
     let whole = fs::read(place.journal()).expect("a journal");
     for cut in (beginning..whole.len()).filter(|cut| cut % 23 == 0 || cut + 20 > whole.len()) {
@@ -184,7 +184,7 @@ fn answers_that_were_on_their_way_are_paid_and_not_made_again() {
     place.write("job.toml", &commands(OFTEN_RIGHT, KNOWS, ""));
     drop(Run::begin(place.good_job()).expect("a run"));
     let beginning = fs::read(place.journal()).expect("a journal").len();
-    let (ending, overview) = place.resume().expect("it goes on");
+    let (ending, overview) = place.resume().expect("it continues");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     place.assert_clean();
     assert_eq!(overview.certified, 6);
@@ -196,7 +196,7 @@ fn answers_that_were_on_their_way_are_paid_and_not_made_again() {
         let cut = beginning + (whole.len() - beginning) * part / 100;
         fs::write(place.journal(), &whole[..cut]).expect("the journal");
         fs::remove_file(place.output().summary()).expect("no crash leaves a summary");
-        let (_, overview) = place.resume().expect("it goes on");
+        let (_, overview) = place.resume().expect("it continues");
         place.assert_clean();
         assert_eq!(overview.certified, 6, "cut at {part} %");
         let generators = &overview.questions.as_ref().expect("questions").generators;
@@ -338,7 +338,7 @@ fn candidates_of_a_question_are_siblings_and_the_same_answer_is_one() {
     place.write("job.toml", &format!("questions = \"questions.jsonl\"\n{job}"));
     let given: Value = serde_json::from_str(place.good_job().candidates.json(ArmId(0))).unwrap();
     assert_eq!((&given["question"], &given["final_answer"]), (&json!("Q0?"), &json!("0")));
-    // A question that nobody asked, and one that is not named.
+    // A question that is not in the list, and a missing name.
     let message = |answers: &str| {
         place.write("answers.jsonl", answers);
         place.write("job.toml", &format!("questions = \"questions.jsonl\"\n{job}"));
@@ -373,7 +373,7 @@ fn a_run_with_questions_is_resumed_with_the_same_questions_and_candidates_only()
     assert!(error.contains("the content of the questions"), "{error}");
     place.write("questions.jsonl", &questions);
     place.write("job.toml", &job.replace("budget = 300", "budget = 6000"));
-    place.resume().expect("it goes on");
+    place.resume().expect("it continues");
     place.assert_clean();
     // A pool that was swapped is another generator.
     place.write("pool.jsonl", &place.read("pool.jsonl").replace("It is 100.", "It is 0."));
@@ -399,7 +399,7 @@ fn a_hash_is_not_the_answer_that_it_is_of() {
     assert_eq!((overview.candidates, overview.certified), (2, 0));
 }
 
-/// A journal in which an answer has the number of another one is found out, whatever its checksums say.
+/// A journal in which an answer has the number of another one is found out, even with valid checksums.
 #[test]
 fn an_answer_that_counts_for_another_is_found_out() {
     let place = pools(6);
@@ -554,14 +554,14 @@ fn a_pool_that_cannot_be_read_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_cheap_generator_and_a_dear_one_compete() {
+fn a_cheap_generator_and_a_expensive_one_compete() {
     let place = pools(6);
     let job = POOLS.replace(
         "[generator]\nkind = \"pool\"\npool = \"pool.jsonl\"\n",
-        "[[generators]]\nname = \"dear\"\nkind = \"pool\"\npool = \"dear.jsonl\"\nextract = \"last-number\"\n\
+        "[[generators]]\nname = \"expensive\"\nkind = \"pool\"\npool = \"expensive.jsonl\"\nextract = \"last-number\"\n\
          [[generators]]\nname = \"cheap\"\nkind = \"pool\"\npool = \"pool.jsonl\"\n",
     );
-    place.write("dear.jsonl", &place.read("pool.jsonl").replace("\"cost\":1", "\"cost\":90"));
+    place.write("expensive.jsonl", &place.read("pool.jsonl").replace("\"cost\":1", "\"cost\":90"));
     place.write("job.toml", &job);
     let (_, overview) = place.run();
     place.assert_clean();
@@ -573,11 +573,11 @@ fn a_cheap_generator_and_a_dear_one_compete() {
 
 /// One that was not asked yet is not taken to be as bad as the one that was.
 #[test]
-fn a_dear_generator_is_found_out_beside_a_cheap_one_that_is_bad() {
+fn a_expensive_generator_is_found_out_beside_a_cheap_one_that_is_bad() {
     let place = pools(8);
     let job = POOLS.replace(
         "[generator]\nkind = \"pool\"\npool = \"pool.jsonl\"\n",
-        "[[generators]]\nname = \"dear\"\nkind = \"pool\"\npool = \"dear.jsonl\"\nextract = \"last-number\"\n\
+        "[[generators]]\nname = \"expensive\"\nkind = \"pool\"\npool = \"expensive.jsonl\"\nextract = \"last-number\"\n\
          [[generators]]\nname = \"cheap\"\nkind = \"pool\"\npool = \"cheap.jsonl\"\n",
     );
     let pool = |place: &JobFolder, name: &str, cost: u32, is_right: bool| {
@@ -591,7 +591,7 @@ fn a_dear_generator_is_found_out_beside_a_cheap_one_that_is_bad() {
         place.write(name, &text);
     };
     pool(&place, "cheap.jsonl", 10, false);
-    pool(&place, "dear.jsonl", 50, true);
+    pool(&place, "expensive.jsonl", 50, true);
     place.write("job.toml", &job.replace("budget = 6000", "budget = 12000"));
     let (_, overview) = place.run();
     place.assert_clean();
@@ -604,7 +604,7 @@ fn a_dear_generator_is_found_out_beside_a_cheap_one_that_is_bad() {
 /// A model answers, a model solves: each solution scores all answers to its question.
 #[test]
 fn models_answer_and_solve_over_http() {
-    // Every fourth reply to a prompt is wrong, in whatever order calls arrive.
+    // Every fourth reply to a prompt is wrong, in any order of calls.
     let counts = Mutex::new(BTreeMap::<String, usize>::new());
     let server = Server::with(move |seen: &Request| {
         let body = seen.json();

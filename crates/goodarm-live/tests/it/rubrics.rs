@@ -75,7 +75,7 @@ fn a_run_that_is_resumed_goes_on() {
     place.run();
     place.assert_clean();
     place.write("job.toml", &text.replace("budget = 10", "budget = 300"));
-    let (_, overview) = place.resume().expect("it goes on");
+    let (_, overview) = place.resume().expect("it continues");
     assert_eq!(overview.certified, 4);
     assert_eq!(overview.verifiers[2].calls, place.line_count("made") as u64);
     place.assert_clean();
@@ -95,7 +95,7 @@ fn a_run_that_is_cut_off_goes_on_and_lost_calls_are_lost_for_all_criteria() {
     for part in [40, 50, 60, 70] {
         fs::write(place.journal(), &whole[..whole.len() * part / 100]).expect("the journal");
         fs::remove_file(place.output().summary()).expect("no crash leaves a summary");
-        let (_, overview) = place.resume().expect("it goes on");
+        let (_, overview) = place.resume().expect("it continues");
         place.assert_clean();
         assert_eq!(overview.certified, 4, "cut at {part} %");
         let [_, clear, is_true] = &overview.verifiers[..] else { panic!("three") };
@@ -107,7 +107,7 @@ fn a_run_that_is_cut_off_goes_on_and_lost_calls_are_lost_for_all_criteria() {
 
 #[test]
 fn what_one_reply_lacks_counts_for_that_criterion_alone() {
-    // Every fourth reply says nothing of truth.
+    // Every fourth reply has no score for truth.
     let reply = r#"n=$(wc -l < made); if [ $((n % 4)) = 0 ]; then echo '{"clear": 1, "is": {}}'; else case "$line" in *right*) echo '{"clear": 1, "is": {"true": 1}}';; *) echo '{"clear": 0.9, "is": {"true": 0.1}}';; esac; fi"#;
     let place = place(reply, &two(), "");
     let (ending, overview) = place.run();

@@ -104,7 +104,7 @@ fn a_throttled_answer_that_is_left_last_is_given_up_if_others_were_answered() {
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(overview.certified, COUNT - 1, "{overview:?}");
     place.assert_clean();
-    let (_, overview) = place.resume().expect("it goes on");
+    let (_, overview) = place.resume().expect("it continues");
     assert_eq!(overview.certified, COUNT - 1, "{overview:?}");
     place.assert_clean();
 }
@@ -155,7 +155,7 @@ fn throttled_answers_are_restored_on_resume() {
     });
     drop(run);
     is_open.store(true, Ordering::SeqCst);
-    let ended = place.resume().expect("it goes on");
+    let ended = place.resume().expect("it continues");
     assert_others_certified(&place, &ended, &[0]);
     let again = place.resume().expect("there is nothing left to do");
     assert_others_certified(&place, &again, &[0]);
@@ -166,7 +166,7 @@ fn throttled_answers_are_restored_on_resume() {
 fn a_busy_server_makes_no_answer_look_bad() {
     let taken = Mutex::new((Instant::now(), 0));
     let script = move |_: &Request| {
-        let mut taken = taken.lock().expect("no one panics");
+        let mut taken = taken.lock().expect("not poisoned");
         if taken.0.elapsed() > Duration::from_millis(300) {
             *taken = (Instant::now(), 0);
         }
@@ -186,7 +186,7 @@ fn a_busy_server_makes_no_answer_look_bad() {
 fn a_server_that_throttles_all_calls_is_down() {
     let count = Mutex::new(0);
     let script = move |_: &Request| {
-        let mut count = count.lock().expect("no one panics");
+        let mut count = count.lock().expect("not poisoned");
         *count += 1;
         if *count > 30 { status(429) } else { Action::Json(json!({"score": 1})) }
     };

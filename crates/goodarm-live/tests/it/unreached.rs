@@ -1,4 +1,4 @@
-//! Verifiers that have never given a score because nobody is there, or the key is wrong.
+//! Verifiers that have never given a score because no server answers, or the key is wrong.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ fn place(url: &str) -> JobFolder {
     place
 }
 
-/// The run is over long before its verifier's patience, and nothing was spent or held against anyone.
+/// The run is over long before its verifier's patience, and nothing was spent or counted against an answer.
 #[track_caller]
 fn assert_stops(place: &JobFolder) -> NeverScored {
     let began = Instant::now();

@@ -65,7 +65,7 @@ fn question() -> Candidate {
     candidate(json!({"id": "q1", "question": "2 + 2?", "answer": "It is #### 4"}))
 }
 
-/// A line that gives a call up after so many retries, and is otherwise patient.
+/// A line that gives a call up after this many retries, and is otherwise patient.
 fn line(retries: Option<u32>) -> Throttle {
     let patience = Duration::from_secs(600);
     Throttle::new(CallLimits { concurrency: 64, rate: None, retries, patience })

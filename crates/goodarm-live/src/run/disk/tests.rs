@@ -50,7 +50,7 @@ impl SyncedStorage for Told {
         results: UnboundedSender<SyncResult>,
     ) -> io::Result<()> {
         let begin = self.begin.clone();
-        let ended = self.ended.lock().expect("nobody died").take().expect("served once");
+        let ended = self.ended.lock().expect("not poisoned").take().expect("served once");
         let sync = move || {
             begin.send(()).expect("the test is there");
             ended.recv().expect("the test is there")
@@ -159,7 +159,7 @@ async fn after_a_failed_sync_nothing_is_ready_and_nothing_is_written() {
     assert_eq!(slow.ready(), NONE);
     assert!(!slow.disk.is_safe());
     for _ in 0..2 {
-        assert!(slow.disk.commit().await.is_err(), "whatever is asked of it");
+        assert!(slow.disk.commit().await.is_err(), "after a failed sync");
         assert!(slow.disk.push(1).is_err());
         assert_eq!(slow.ready(), NONE);
     }
@@ -215,7 +215,7 @@ async fn what_can_be_made_again_waits_for_nobody() {
     assert!(slow.disk.is_safe());
 }
 
-/// Calls that came back in a time, with syncs of so many microseconds.
+/// Calls that came back in a time, with syncs of this many microseconds.
 fn ahead_count(count: u32, time: Duration, sync_micros: u64) -> usize {
     let mut pace = Pace::new();
     pace.count = count;

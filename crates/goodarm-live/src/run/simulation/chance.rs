@@ -5,7 +5,7 @@
 pub(super) struct Chance(u64);
 
 impl Chance {
-    /// The stream of a place: the same numbers whenever and in whatever order it is asked for.
+    /// The stream of a place: the same numbers in any order of use.
     pub(super) fn at(place: &[u64]) -> Self {
         let mut chance = Self(0);
         for &step in place {

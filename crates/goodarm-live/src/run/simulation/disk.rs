@@ -46,7 +46,7 @@ impl SimDisk {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("nobody is killed while it is locked")
+        self.0.lock().expect("not poisoned")
     }
 
     /// Another process uses it now.

@@ -16,7 +16,7 @@ use super::plan::{Faults, Nature, Plan};
 use super::world::{World, arm_of};
 
 impl Plan {
-    /// The same with a person behind all other verifiers.
+    /// The same with a person as the last verifier.
     pub(super) fn with_person(mut self) -> Self {
         let mut chance = Chance::at(&[self.seed, 9]);
         self.verifiers.push(Nature {
@@ -65,7 +65,7 @@ fn visit(world: &World, folder: &Folder, chance: &mut Chance) {
     for _ in 0..=chance.below(4) {
         let Some(card) = queue.next("somebody").expect("a run has its candidates") else { return };
         let said = said(world, &card, chance);
-        queue.submit("somebody", &card.key, said.clone()).expect("nobody else answers");
+        queue.submit("somebody", &card.key, said.clone()).expect("the only person");
         let index = world.plan.verifiers.len() - 1;
         let mut truth = world.truth();
         truth.count("cards answered");

@@ -1,5 +1,5 @@
-//! What a seed stands for: answers and verifiers, what goes wrong with them, and how each process that
-//! takes up the run ends.
+//! What a seed stands for: answers and verifiers, what goes wrong with them, and how each process of the run
+//! ends.
 
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ pub(super) enum Fate {
     Peace,
     /// It is killed while it waits.
     KilledAt(Duration),
-    /// It is killed when the verifiers have been called so often.
+    /// It is killed after this many calls of the verifiers.
     KilledAtCall(u64),
     /// It is killed inside of a write, of which this share is written.
     KilledInWrite { write: u64, share: f64 },

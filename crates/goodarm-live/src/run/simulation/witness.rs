@@ -72,13 +72,13 @@ impl Witness {
         }
     }
 
-    /// What a process that takes up the run must find: called before it does anything.
+    /// What a process that resumes the run must find; called before it does anything.
     pub(super) fn compare_journal(&self, folder: &Folder) -> Result<(), String> {
         let mut history = History::open(&folder.journal()).map_err(|error| error.to_string())?;
         // A process may die before it has kept them, but not after its first call.
         let Ok(subjects) = Subjects::read(folder, &history.terms) else {
             let first = history.next_entry().map_err(|error| error.to_string())?;
-            return first.map_or(Ok(()), |_| Err("nobody knows whom the calls are about".into()));
+            return first.map_or(Ok(()), |_| Err("the subjects of the calls are unknown".into()));
         };
         let verifier_count = self.world.plan.verifiers.len();
         let pair_of = |target: Target| {

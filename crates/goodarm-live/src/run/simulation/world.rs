@@ -1,5 +1,5 @@
-//! The verifiers, and what really happened with them: whom they were asked about, what they said and
-//! what they billed, whether or not anybody heard of it.
+//! The verifiers, and what really happened: the calls, the replies and the bills, which the run's files are compared
+//! with.
 
 use std::collections::BTreeMap;
 use std::panic;
@@ -38,12 +38,12 @@ pub(super) struct World {
     truth: Mutex<Truth>,
 }
 
-/// What nobody but the world knows.
+/// What only the world knows.
 #[derive(Default)]
 pub(super) struct Truth {
     /// By answer and verifier.
     pub(super) pairs: BTreeMap<(usize, usize), Pair>,
-    /// At most its ceiling for each call: what a lost reply would have said, nobody can know.
+    /// At most its ceiling for each call: the bill of a lost reply is unknown.
     pub(super) billed: Cost,
     /// Calls that are being worked on.
     pub(super) out_count: usize,
@@ -76,7 +76,7 @@ impl World {
     }
 
     pub(super) fn truth(&self) -> MutexGuard<'_, Truth> {
-        self.truth.lock().expect("nobody dies while it is locked")
+        self.truth.lock().expect("not poisoned")
     }
 
     /// A process begins.
@@ -259,7 +259,7 @@ impl SimVerifier {
         if is_away || is_refused {
             self.world.truth().count(if is_away { "not reached" } else { "refused" });
             sleep(latency / 10).await;
-            // A key that is refused is as if nobody had been there.
+            // A refused key is like an absent server.
             let is_unreached = is_away || chance.is(0.3);
             let failure =
                 if is_unreached { VoidFailure::NotConnected } else { VoidFailure::RateLimited };
@@ -279,7 +279,7 @@ impl SimVerifier {
         attempt.map(|reply| Reply { usage, ..reply })
     }
 
-    /// Work begins, so money is owed, whoever hears of it.
+    /// Work begins, so money is owed even if the reply is lost.
     fn bill(&self, chance: &mut Chance) -> Cost {
         let nature = self.world.plan.nature(self.index);
         let ceiling = nature.ceiling;
@@ -414,7 +414,7 @@ static LAST_NUMBER: LazyLock<Extractor> = LazyLock::new(|| {
     Extractor::new(ExtractName::LastNumber, None, None).expect("it needs nothing more")
 });
 
-/// Calls about questions are counted behind all answers.
+/// Calls about questions are counted after all answers.
 pub(super) const QUESTIONS_FROM: usize = 1_000_000;
 
 pub(super) const DELTA: f64 = 0.1;

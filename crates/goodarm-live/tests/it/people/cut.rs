@@ -9,7 +9,7 @@ use goodarm_record::run_error::RunError;
 
 use super::*;
 
-/// Answers whatever waits until the run is done.
+/// Answers all waiting calls until the run is done.
 fn finish(place: &JobFolder) -> usize {
     let mut count = 0;
     for _ in 0..20 {
@@ -26,7 +26,7 @@ fn replies(place: &JobFolder) -> String {
     place.read("run/replies.jsonl")
 }
 
-/// A crash of the run loses no card and no reply, and nobody is asked twice.
+/// A crash of the run loses no card and no reply, and no person is asked twice.
 #[test]
 fn a_journal_cut_at_any_byte_asks_nobody_twice() {
     let place = place("scores = \"exact\"\nprice = 2\ncards_max = 3");
@@ -42,7 +42,7 @@ fn a_journal_cut_at_any_byte_asks_nobody_twice() {
     for cut in (begun..whole.len()).filter(|cut| cut % 5 == 0 || cut + 30 > whole.len()) {
         fs::write(place.journal(), &whole[..cut]).expect("the journal");
         let _ = fs::remove_file(place.output().summary());
-        assert_eq!(finish(&place), 0, "cut at {cut}: all was said before");
+        assert_eq!(finish(&place), 0, "cut at {cut}: all was answered before");
         assert_eq!(certified_ids(&place), certified, "cut at {cut}");
         assert_eq!(replies(&place), said, "cut at {cut}");
         place.assert_clean();
@@ -94,7 +94,7 @@ fn a_reply_to_a_call_that_is_gone_is_no_reply_to_another_of_its_number() {
     place.assert_clean();
 }
 
-/// Writes lines as whoever knows how they are sealed.
+/// Writes lines with valid seals.
 fn seal(place: &JobFolder, text: &str) {
     use goodarm_record::sealed_lines::SealedWriter;
     let (mut writer, _) =
@@ -152,7 +152,7 @@ fn damage_stops_a_run_that_needs_the_replies_and_loses_nothing() {
     place.assert_clean();
 }
 
-/// Whoever doubles a reply changes nothing: the first counts.
+/// A doubled reply changes nothing: the first counts.
 #[test]
 fn of_several_replies_to_a_call_the_first_counts() {
     let place = place(EXACT);
@@ -161,7 +161,7 @@ fn of_several_replies_to_a_call_the_first_counts() {
     let said = replies(&place);
     let doubled = said.replace("\"right\"", "\"wrong\"").replace("anna", "eve");
     seal(&place, &doubled);
-    // A word that nobody was asked for counts as the lowest score.
+    // A reply that was not asked for counts as the lowest score.
     finish(&place);
     let expected = super::place(EXACT);
     finish(&expected);

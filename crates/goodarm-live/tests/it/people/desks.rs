@@ -49,7 +49,7 @@ fn nobody_gets_the_card_that_another_looks_at() {
     let second = queue.next("bob").expect("a queue").expect("a card");
     assert_ne!(first.key, second.key);
     assert_eq!(queue.next("anna").expect("a queue"), Some(first.clone()));
-    // The only one that is left is for whoever comes.
+    // The only one that is left is for any person.
     while let Some(card) = queue.next("bob").expect("a queue").filter(|it| it.key != first.key) {
         queue.submit("bob", &card.key, CardReply::Right).expect("it waits");
     }
@@ -96,7 +96,7 @@ fn a_folder_without_people_has_no_queue() {
         cascade("").split("[[verifiers]]\nname = \"person\"").next().expect("a job").to_owned();
     place.write("job.toml", &job);
     place.run();
-    let error = PeopleQueue::open(&place.output()).expect_err("nobody is asked");
+    let error = PeopleQueue::open(&place.output()).expect_err("no people are asked");
     assert!(error.to_string().contains("kind = \"human\""), "{error}");
-    assert_eq!(waiting(&place.output()).expect("nobody"), 0);
+    assert_eq!(waiting(&place.output()).expect("no people"), 0);
 }

@@ -71,7 +71,7 @@ fn how_many_cards_may_wait_is_fixed_when_a_run_begins() {
     place.write("job.toml", &cascade(&format!("{EXACT}\ncards_max = 50")));
     let error = Run::resume(place.good_job()).err().expect("it has changed").to_string();
     assert!(error.contains("cards_max"), "{error}");
-    // More money is welcome, and those who were asked are not asked again.
+    // A raised budget is accepted, and people are not asked again.
     place.write("job.toml", &cascade(EXACT).replace("budget = 100", "budget = 300"));
     let asked = cards(&place, "anna");
     go_on(&place);
