@@ -7,7 +7,7 @@ use goodarm_core::ArmId;
 use goodarm_data::answer::same;
 use goodarm_data::candidates::Candidate;
 use goodarm_record::card_queue::CardReply;
-use goodarm_record::card_queue::label_rows;
+use goodarm_record::card_queue::label_rows::{self, LabelRow};
 use serde_json::Value;
 
 use super::pilot::Pilot;
@@ -32,57 +32,52 @@ pub(super) fn labels(
     request: &CalibrationRequest<'_>,
     pilot: &Pilot,
 ) -> Result<Vec<(usize, bool)>, CalibrateError> {
-    match request.labels {
-        LabelSource::File(path) => of_file(request, pilot, path),
+    let labels = match request.labels {
+        LabelSource::File(path) => of_file(request, pilot, path)?,
         LabelSource::Fields { field, equals } => of_fields(request, pilot, [field, equals]),
+    };
+    let problems: Vec<String> = labels.iter().filter_map(|it| it.clone().err()).collect();
+    if problems.is_empty() {
+        return Ok(labels.into_iter().flatten().collect());
     }
+    Err(CalibrateError::Labels(goodarm_files::first_of(problems)))
 }
+
+/// A label, or the problem with it.
+type LabelResult = Result<(usize, bool), String>;
 
 fn of_file(
     request: &CalibrationRequest<'_>,
     pilot: &Pilot,
     path: &Path,
-) -> Result<Vec<(usize, bool)>, CalibrateError> {
+) -> Result<Vec<LabelResult>, CalibrateError> {
     let candidates = &request.job.candidates;
     let places: BTreeMap<ArmId, usize> = pilot.arms.iter().copied().zip(0..).collect();
-    let mut labels = Vec::new();
-    let mut problems = Vec::new();
-    for row in label_rows::read(path).map_err(CalibrateError::Labels)? {
-        let arm = candidates.arm_of(&row.id);
-        match arm.map(|arm| places.get(&arm)) {
-            Some(Some(place)) => labels.push((*place, row.said == CardReply::Right)),
-            found => {
-                let what = match found {
-                    None => format!("the job's candidates have no id {}", quoted(&row.id)),
-                    Some(_) => format!(
-                        "{} has no outcomes of every verifier in {}",
-                        quoted(&row.id),
-                        request.recording.display()
-                    ),
-                };
-                problems.push(format!("{}, {}: {what}", path.display(), row.place));
+    let label = |row: LabelRow| {
+        let id = quoted(&row.id);
+        let problem = match candidates.arm_of(&row.id).map(|arm| places.get(&arm)) {
+            Some(Some(place)) => return Ok((*place, row.said == CardReply::Right)),
+            Some(None) => {
+                format!("{id} has no outcomes of every verifier in {}", request.recording.display())
             }
-        }
-    }
-    told(labels, problems)
+            None => format!("the job's candidates have no id {id}"),
+        };
+        Err(format!("{}, {}: {problem}", path.display(), row.place))
+    };
+    let rows = label_rows::read(path).map_err(CalibrateError::Labels)?;
+    Ok(rows.into_iter().map(label).collect())
 }
 
 fn of_fields(
     request: &CalibrationRequest<'_>,
     pilot: &Pilot,
-    fields: [&str; 2],
-) -> Result<Vec<(usize, bool)>, CalibrateError> {
-    let candidates = &request.job.candidates;
-    let mut labels = Vec::new();
-    let mut problems = Vec::new();
-    for (arm, place) in pilot.arms.iter().zip(0..) {
-        let candidate = candidates.get(*arm);
-        match fields.map(|field| text(&candidate, field)) {
-            [Ok(right), Ok(given)] => labels.push((place, same(&right, &given))),
-            [Err(problem), _] | [_, Err(problem)] => problems.push(problem),
-        }
-    }
-    told(labels, problems)
+    [right, given]: [&str; 2],
+) -> Vec<LabelResult> {
+    let label = |(arm, place): (&ArmId, usize)| {
+        let candidate = request.job.candidates.get(*arm);
+        Ok((place, same(&text(&candidate, right)?, &text(&candidate, given)?)))
+    };
+    pilot.arms.iter().zip(0..).map(label).collect()
 }
 
 /// The text of a field.
@@ -96,14 +91,4 @@ fn text(candidate: &Candidate, field: &str) -> Result<String, String> {
             Err(format!("candidate {} has no field {field:?}{hint}", quoted(&candidate.id)))
         }
     }
-}
-
-fn told(
-    labels: Vec<(usize, bool)>,
-    problems: Vec<String>,
-) -> Result<Vec<(usize, bool)>, CalibrateError> {
-    if problems.is_empty() {
-        return Ok(labels);
-    }
-    Err(CalibrateError::Labels(goodarm_files::first_of(problems)))
 }

@@ -5,7 +5,7 @@ use minijinja::context;
 
 use super::report::{CalibrationReport, StepReport, StepStatus};
 use super::text::{
-    adds_nothing, asked, bought, call_price, caution, contradicts, moved, outcome, separates,
+    adds_nothing, asked, bought, caution, contradicts, moved, outcome, priced, separates,
 };
 use goodarm_report::markup::{PageTemplate, SHEET_STYLE, own};
 use goodarm_report::words::percent;
@@ -20,7 +20,7 @@ pub(super) fn page(report: &CalibrationReport, figures: &[(&'static str, Figure)
             why => it.stays,
             auc => separates(it),
             noise => contradicts(it),
-            price => call_price(report, it),
+            price => priced(report, it.price),
             calls => it.calls,
             failed => it.failed,
         }

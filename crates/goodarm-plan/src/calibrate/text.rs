@@ -140,7 +140,7 @@ fn table(report: &CalibrationReport) -> String {
             moved(verifier),
             separates(verifier),
             contradicts(verifier),
-            call_price(report, verifier)
+            priced(report, verifier.price)
         );
     }
     text
@@ -156,18 +156,14 @@ pub(super) fn moved(verifier: &VerifierReport) -> String {
     }
 }
 
-/// What a call costs on average, with three digits.
-pub(super) fn call_price(report: &CalibrationReport, verifier: &VerifierReport) -> String {
-    priced(report, verifier.price)
-}
-
 /// The place of the first digit: 2 for 155.
 #[expect(clippy::cast_possible_truncation, reason = "a double has at most 308 places")]
 fn magnitude(price: f64) -> i32 {
     libm::floor(libm::log10(price)) as i32
 }
 
-fn priced(report: &CalibrationReport, price: f64) -> String {
+/// What a call costs on average, with three digits.
+pub(super) fn priced(report: &CalibrationReport, price: f64) -> String {
     if price <= PRICE_MIN {
         return "free".to_owned();
     }
