@@ -22,8 +22,8 @@ pub fn text(plan: &Plan) -> String {
         let _ = write!(
             text,
             "\"{}\" takes {:.0} % of that, and as the answers are described all {answers} that pass \
-             \"{}\" pass it, too. Without it the budget certifies about {median} ({low} to {high}, \
-             {mean:.1} on average), and the certificates say nothing of it.\n\n",
+             \"{}\" pass it as well. Without it the budget certifies about {median} ({low} to {high}, \
+             {mean:.1} on average), and the certificates do not cover it.\n\n",
             printable(verifier),
             100.0 * share,
             printable(by),

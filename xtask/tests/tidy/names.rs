@@ -10,7 +10,7 @@ use crate::packages;
 use crate::source::{Source, line_of};
 
 /// The highest share of types with a shared name, in percent. It may only be lowered.
-const LIMIT: f64 = 24.5;
+const LIMIT: f64 = 1.0;
 
 /// A share that is lower than the limit by more than this asks for a lower limit.
 const SLACK: f64 = 1.0;

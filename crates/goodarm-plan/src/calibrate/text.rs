@@ -78,7 +78,7 @@ fn takes(shortfall: &Shortfall, labels: usize) -> String {
     let mut text = String::new();
     if let Some(count) = shortfall.labels_if_right {
         let why =
-            if shortfall.is_untestable { "They are too few, whatever they say. " } else { "" };
+            if shortfall.is_untestable { "They are too few, even if all are right. " } else { "" };
         let more = count.saturating_sub(labels as u64);
         let _ = write!(
             text,

@@ -145,7 +145,7 @@ fn too_few_labels_change_nothing_and_it_is_said_how_many_it_takes() {
     assert_eq!(place.read("job.toml"), JOB);
     let said = text(&output);
     assert!(said.contains("30 labels do not show, with confidence 95 %"), "{said}");
-    assert!(said.contains("They are too few, whatever they say. It takes "), "{said}");
+    assert!(said.contains("They are too few, even if all are right. It takes "), "{said}");
     assert!(message(&output).contains("job.toml was left as it is"));
     // Nobody is right: no number of labels will do.
     place.write(
