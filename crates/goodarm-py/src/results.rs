@@ -100,7 +100,8 @@ impl PyResults {
     fn cards(&self, py: Python<'_>, by: &str, most: usize) -> PyResult<String> {
         py.detach(|| {
             let mut queue = self.queue(&ClaimTerms::default())?;
-            let cards = queue.upcoming(by, most).map_err(|error| raised("DeckError", &error))?;
+            let cards =
+                queue.upcoming(by, most).map_err(|error| raised("CardQueueError", &error))?;
             Ok(serde_json::to_string(&cards).expect("plain data with text keys"))
         })
     }
@@ -152,7 +153,7 @@ impl PyResults {
         said: Vec<(Option<String>, Option<bool>)>,
         terms: &ClaimTerms,
     ) -> PyResult<usize> {
-        let wrong = |error: CardQueueError| raised("DeckError", &error);
+        let wrong = |error: CardQueueError| raised("CardQueueError", &error);
         let mut queue = self.queue(terms)?;
         let cards = queue.upcoming(by, said.len()).map_err(wrong)?;
         let verdict = |said: Option<bool>| match said {

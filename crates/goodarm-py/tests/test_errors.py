@@ -23,7 +23,7 @@ SOURCES = {
     "HistoryError": "goodarm-record/src/history.rs",
     "OutputError": "goodarm-record/src/outputs.rs",
     "LabelError": "goodarm-record/src/labels.rs",
-    "DeckError": "goodarm-record/src/card_queue.rs",
+    "CardQueueError": "goodarm-record/src/card_queue.rs",
     "ReportError": "goodarm-report/src/report.rs",
     "ExportError": "goodarm-report/src/export.rs",
 }
@@ -31,7 +31,6 @@ SOURCES = {
 # Enums that have another name in Rust.
 RUST_NAMES = {
     "CandidatesError": "CandidatesErrorKind",
-    "DeckError": "CardQueueError",
     "TellError": "SettleError",
 }
 

@@ -125,11 +125,11 @@ def test_labels_prove_how_many_are_right(tmp_path: Path) -> None:
     claim = run.reload().claim
     assert claim is not None and (claim.answers, claim.labels, claim.right, claim.skipped) == (20, 3, 2, 1)
     assert claim.statement in run.text.lower() and run.audit().ok
-    with pytest.raises(ga.DeckError.Unknown, match="nobody"):
+    with pytest.raises(ga.CardQueueError.Unknown, match="nobody"):
         run.label({"nobody": True}, by="Ann")
-    with pytest.raises(ga.DeckError.Unfit):
+    with pytest.raises(ga.CardQueueError.Unfit):
         run.label([True] * 20, by="Ann")
-    with pytest.raises(ga.DeckError.Unfit, match="name"):
+    with pytest.raises(ga.CardQueueError.Unfit, match="name"):
         run.label([True], by=" ")
     with pytest.raises(ga.LabelError.OtherTerms, match="delta"):
         run.label([True], by="Ann", delta=0.01)

@@ -92,7 +92,7 @@ pub enum HistoryError {
     Journal(#[from] OpenError),
     /// Its first record.
     #[error(transparent)]
-    Charter(#[from] TermsError),
+    Terms(#[from] TermsError),
     /// The numbers of arms or attributes differ.
     #[error("the journal's header and its run terms do not agree")]
     Inconsistent,

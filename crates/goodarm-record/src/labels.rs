@@ -51,7 +51,7 @@ pub enum LabelError {
     Replay(#[from] JournalError),
     /// The candidates of the run.
     #[error("{0}")]
-    Roster(String),
+    Candidates(String),
     /// They are not those of the run.
     #[error("{}: not the candidates of the run", .0.display())]
     OtherCandidates(PathBuf),

@@ -61,7 +61,7 @@ pub enum RunError {
     Labels(Box<LabelError>),
     /// The terms of the run in its journal.
     #[error(transparent)]
-    Charter(#[from] TermsError),
+    Terms(#[from] TermsError),
     /// The candidates cannot be kept in the run's folder.
     #[error(transparent)]
     Output(#[from] OutputError),

@@ -37,7 +37,7 @@ fn open_history(path: &Path) -> Result<Option<(History, Problem)>, RunError> {
             Ok(Some((history, problem)))
         }
         Err(HistoryError::NeverBegun) => Ok(None),
-        Err(HistoryError::Charter(error)) => Err(error.into()),
+        Err(HistoryError::Terms(error)) => Err(error.into()),
         Err(error) => Err(journal(error)),
     }
 }

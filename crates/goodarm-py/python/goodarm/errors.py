@@ -122,7 +122,7 @@ class RunError(Error):
     NotDurable: ClassVar[type[RunError]]
     Replies: ClassVar[type[RunError]]
     Labels: ClassVar[type[RunError]]
-    Charter: ClassVar[type[RunError]]
+    Terms: ClassVar[type[RunError]]
     Output: ClassVar[type[RunError]]
     OlderJournal: ClassVar[type[RunError]]
     Changed: ClassVar[type[RunError]]
@@ -134,7 +134,7 @@ class HistoryError(Error):
     """A journal cannot be read."""
 
     Journal: ClassVar[type[HistoryError]]
-    Charter: ClassVar[type[HistoryError]]
+    Terms: ClassVar[type[HistoryError]]
     Inconsistent: ClassVar[type[HistoryError]]
     NeverBegun: ClassVar[type[HistoryError]]
     Decisions: ClassVar[type[HistoryError]]
@@ -160,7 +160,7 @@ class LabelError(Error):
 
     History: ClassVar[type[LabelError]]
     Mismatch: ClassVar[type[LabelError]]
-    Roster: ClassVar[type[LabelError]]
+    Candidates: ClassVar[type[LabelError]]
     OtherCandidates: ClassVar[type[LabelError]]
     NothingCertified: ClassVar[type[LabelError]]
     Labels: ClassVar[type[LabelError]]
@@ -172,17 +172,17 @@ class LabelError(Error):
     Lock: ClassVar[type[LabelError]]
 
 
-class DeckError(Error, ValueError):
+class CardQueueError(Error, ValueError):
     """A label cannot be taken; nothing has changed."""
 
-    Unknown: ClassVar[type[DeckError]]
-    Doubled: ClassVar[type[DeckError]]
-    OutOfOrder: ClassVar[type[DeckError]]
-    Unfit: ClassVar[type[DeckError]]
-    Folder: ClassVar[type[DeckError]]
-    File: ClassVar[type[DeckError]]
-    History: ClassVar[type[DeckError]]
-    Mismatch: ClassVar[type[DeckError]]
+    Unknown: ClassVar[type[CardQueueError]]
+    Doubled: ClassVar[type[CardQueueError]]
+    OutOfOrder: ClassVar[type[CardQueueError]]
+    Unfit: ClassVar[type[CardQueueError]]
+    Folder: ClassVar[type[CardQueueError]]
+    File: ClassVar[type[CardQueueError]]
+    History: ClassVar[type[CardQueueError]]
+    Mismatch: ClassVar[type[CardQueueError]]
 
 
 class ExportError(Error):

@@ -47,7 +47,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
         }
         let mark = replay.mark()?;
         if let Some(trouble) = trouble {
-            return Err(LabelError::Roster(trouble));
+            return Err(LabelError::Candidates(trouble));
         }
         let record = Self { folder: folder.clone(), replay, mark, certified_at };
         let (candidates, history) = (&record.subjects().candidates, &record.replay.history);
