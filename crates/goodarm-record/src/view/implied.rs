@@ -71,8 +71,8 @@ fn words(verifier: &str, by: &str, found: &Implication, certified: usize) -> Str
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let estimate = if certified > 0 {
         format!(
-            " Without it the same {} might have cost about {} of this, and would \
-             say nothing of it: an estimate, which takes off all that was paid to it.",
+            " Without it the same {} would have cost about {} of this, and would not \
+             cover it (an estimate: what was spent minus what it took).",
             counted(certified, "certificate"),
             percent(1.0 - found.share)
         )
@@ -80,8 +80,8 @@ fn words(verifier: &str, by: &str, found: &Implication, certified: usize) -> Str
         String::new()
     };
     format!(
-        "“{verifier}” took {} of the money, and all {} so far that passed “{by}” passed it, \
-         too.{estimate} That it will never turn one down is not proved.",
+        "“{verifier}” took {} of the money. All {} so far that passed “{by}” passed it as \
+         well.{estimate} This does not prove that it will never reject one.",
         percent(found.share),
         counted(found.arm_count, "answer")
     )

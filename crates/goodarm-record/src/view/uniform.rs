@@ -19,10 +19,10 @@ pub struct UniformCost {
 }
 
 /// How the estimate is made.
-const RULE: &str = "An estimate. Someone who checks all answers alike cannot know which of them need many calls, so every answer gets, of each verifier, as many calls as the certified answer that needed the most of them in this run, at this run's mean price.";
+const RULE: &str = "An estimate. Uniform checking does not know which answers need many calls. So every answer gets, from each verifier, as many calls as the certified answer that needed the most in this run, at this run's mean price.";
 
 /// The same where answers belong to questions.
-const RULE_OF_QUESTIONS: &str = "An estimate. Someone who treats all questions alike cannot know which of them need many calls, so every question gets, of each verifier that solves it, as many calls as the certified answer that needed the most of them in this run, and every answer that was tried as many of each other verifier, at this run's mean price. Making the answers costs what it cost here.";
+const RULE_OF_QUESTIONS: &str = "An estimate. Uniform checking does not know which questions need many calls. So every question gets, from each verifier that solves it, as many calls as the certified answer that needed the most in this run, and every answer that was tried gets as many from each other verifier, at this run's mean price. Generating the answers costs what it cost here.";
 
 /// The estimate for the answers that were certified; `None` without certificates.
 pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<UniformCost> {

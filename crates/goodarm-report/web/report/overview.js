@@ -57,7 +57,7 @@ function notes(overview) {
   const { noun, done } = wordsOf(overview);
   const files = overview.questions ? "answers.jsonl" : "certified.jsonl, undecided.jsonl and rejected.jsonl";
   if (overview.shown < wholeOf(overview)) list.push(`The page shows ${count(overview.shown)} of ${count(wholeOf(overview))} ${noun}s, the ${done} ones first; all of them are in ${files}.`);
-  if (overview.limits.field_bytes < FIELD_BYTES_MAX) list.push(`There are so many ${noun}s that each text is cut to ${count(overview.limits.field_bytes)} bytes here, and the search sees no more of it; the whole texts are in ${overview.questions ? "answers.jsonl, " : ""}certified.jsonl, undecided.jsonl and rejected.jsonl.`);
+  if (overview.limits.field_bytes < FIELD_BYTES_MAX) list.push(`There are too many ${noun}s to show whole texts: each text is cut to ${count(overview.limits.field_bytes)} bytes here, and the search sees no more of it; the whole texts are in ${overview.questions ? "answers.jsonl, " : ""}certified.jsonl, undecided.jsonl and rejected.jsonl.`);
   if (overview.guarantee === "paper") list.push("The certificates are those of the paper: valid, but far more expensive than necessary.");
   return list;
 }
@@ -72,7 +72,7 @@ function standings(overview) {
   const { undecided, rejected, added, shares, remaining, money: { unit } } = overview;
   const good = remaining && remaining.answers > 0 ? ` (${count(remaining.answers)} look${remaining.answers === 1 ? "s" : ""} good: about ${moneyWords(about(remaining.cost), unit)} more, by a guess)` : "";
   const late = added > 0 ? `; ${count(added)} of all were added later` : "";
-  const lent = shares ? `; ${plural(shares.out, "share")} of δ out, ${percent(Math.round(1000 * shares.left) / 1000)} of it left to lend` : "";
+  const lent = shares ? `; ${plural(shares.out, "share")} of δ lent, ${percent(Math.round(1000 * shares.left) / 1000)} of δ free` : "";
   return overview.questions ? `${triedWords(overview)}${good}${lent}` : `${count(undecided)} undecided${good}, ${count(rejected)} rejected${late}${lent}`;
 }
 
