@@ -281,7 +281,7 @@ def errors_table(module: Module, names: list[str]) -> str:
             continue
         bases = ", ".join(f"`{ast.unparse(base)}`" for base in node.bases)
         below = [
-            f"`.{own.target.id}`"
+            f"`.{own.target.id}`{variant_doc(own)}"
             for own in node.body
             if isinstance(own, ast.AnnAssign) and isinstance(own.target, ast.Name)
             and ast.unparse(own.annotation).startswith("ClassVar")
@@ -289,6 +289,14 @@ def errors_table(module: Module, names: list[str]) -> str:
         words = " ".join((ast.get_docstring(node) or "").split())
         lines.append(f"| `{name}` ({bases}) | {words} | {', '.join(below)} |")
     return "\n".join(lines) + "\n"
+
+
+def variant_doc(node: ast.AnnAssign) -> str:
+    """The docstring of a class below another, in brackets."""
+    if not isinstance(node.value, ast.Call):
+        return ""
+    doc = str(ast.literal_eval(node.value.args[0])).removesuffix(".")
+    return f" ({doc[0].lower()}{doc[1:]})"
 
 
 #: Modules that are used by their own name.

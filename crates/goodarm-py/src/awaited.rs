@@ -18,7 +18,7 @@ impl<T: Send> Awaited<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits at most `seconds` for the end; returns whether it has come.
+    /// Waits at most `seconds` for the end; returns true if it has ended.
     pub(crate) fn wait(
         &self,
         py: Python<'_>,

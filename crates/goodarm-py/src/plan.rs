@@ -89,7 +89,7 @@ impl PlanWork {
 
 #[pymethods]
 impl PlanWork {
-    /// Waits at most `seconds` for the end; returns whether it has come.
+    /// Waits at most `seconds` for the end; returns true if it has ended.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         self.0.ended.wait(py, seconds, Option::is_some)
     }
@@ -99,7 +99,7 @@ impl PlanWork {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// The plan, once.
+    /// Returns the plan; may be called once.
     fn result(&self) -> PyResult<NativePlan> {
         match self.0.ended.state().take() {
             None => Err(PyValueError::new_err("the plan is not ready, or its result was taken")),

@@ -106,7 +106,7 @@ impl PyResults {
         })
     }
 
-    /// Takes labels of the next cards, or of the named ones; returns how many were taken.
+    /// Records labels for the next cards, or for the named ones; returns how many were recorded.
     fn label(
         &self,
         py: Python<'_>,

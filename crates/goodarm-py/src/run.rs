@@ -24,7 +24,7 @@ pub(crate) struct LiveRun {
     shared: Arc<Shared>,
     control: Arc<Control>,
     run: Mutex<Option<Run>>,
-    past: Vec<String>,
+    earlier_run_notes: Vec<String>,
 }
 
 type Shared = Awaited<State>;
@@ -38,13 +38,13 @@ struct State {
 
 #[pymethods]
 impl LiveRun {
-    /// Begins or resumes a run: `how` is `new`, `resume`, `again`, or `auto`, which resumes the run in the
+    /// Begins or resumes a run: `mode` is `new`, `resume`, `again`, or `auto`, which resumes the run in the
     /// folder, or begins one.
     #[new]
-    fn new(py: Python<'_>, job: &PyJob, how: &str) -> PyResult<Self> {
+    fn new(py: Python<'_>, job: &PyJob, mode: &str) -> PyResult<Self> {
         let job = Arc::clone(&job.0);
-        let mut past = Vec::new();
-        let run = py.detach(|| match how {
+        let mut earlier_run_notes = Vec::new();
+        let run = py.detach(|| match mode {
             "new" => Run::begin(job).map_err(failed),
             "resume" => Run::resume(job).map_err(failed),
             "auto" if Folder::new(&job.settings.output).journal().exists() => {
@@ -53,7 +53,7 @@ impl LiveRun {
             "auto" => Run::begin(job).map_err(failed),
             "again" => {
                 let (run, aside) = Run::begin_again(job).map_err(failed)?;
-                past.extend(
+                earlier_run_notes.extend(
                     aside.map(|aside| format!("the earlier run is in {} now", aside.display())),
                 );
                 Ok(run)
@@ -63,19 +63,19 @@ impl LiveRun {
                 Err(PyValueError::new_err(unknown("resume", other, &known)))
             }
         })?;
-        past.extend(report_recovery(&run.recovery()));
+        earlier_run_notes.extend(report_recovery(&run.recovery()));
         Ok(Self {
             shared: Arc::default(),
             control: Arc::default(),
             run: Mutex::new(Some(run)),
-            past,
+            earlier_run_notes,
         })
     }
 
     /// Remarks about an earlier run in the folder.
     #[getter]
-    fn past(&self) -> Vec<String> {
-        self.past.clone()
+    fn earlier_run_notes(&self) -> Vec<String> {
+        self.earlier_run_notes.clone()
     }
 
     /// Begins to make calls, in a thread of its own.
@@ -93,12 +93,12 @@ impl LiveRun {
         Ok(())
     }
 
-    /// Waits at most `seconds` for the end; returns whether it has come.
+    /// Waits at most `seconds` for the end; returns true if it has ended.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         self.shared.wait(py, seconds, |state| state.ended.is_some())
     }
 
-    /// Makes no new calls, and waits for those in flight; the second time leaves them.
+    /// Makes no new calls, and waits for those in flight; the second time it abandons them.
     fn stop(&self) {
         self.control.stop();
     }
@@ -129,13 +129,13 @@ impl LiveRun {
         Ok(Some(dict))
     }
 
-    /// The end: its name in `summary.json`, whether calls in flight were left, and a text.
+    /// The end: its name in `summary.json`, whether calls in flight were abandoned, and a text.
     fn ending(&self, py: Python<'_>) -> PyResult<Option<(&'static str, bool, String)>> {
         match &self.shared.state().ended {
             None => Ok(None),
             Some(Ok((facts, text))) => {
-                let left = matches!(facts, Ending::Stopped { at_once: true });
-                Ok(Some((facts.name(), left, text.clone())))
+                let is_abandoned = matches!(facts, Ending::Stopped { at_once: true });
+                Ok(Some((facts.name(), is_abandoned, text.clone())))
             }
             Some(Err(error)) => Err(error.clone_ref(py)),
         }

@@ -137,7 +137,7 @@ impl PySession {
         Ok(pulls.into_iter().map(|pull| self.pull(py, &pull)).collect())
     }
 
-    /// Takes the score of a call and its cost, by default the ceiling.
+    /// Records the score of a call and its cost, by default the ceiling.
     #[pyo3(signature = (pull, score, cost = None))]
     fn tell(
         &self,
@@ -148,7 +148,7 @@ impl PySession {
         self.take(pull.py(), &[(ticket_of(pull)?, Outcome::Score(score), cost_of(pull, cost)?)])
     }
 
-    /// Takes several scores, in order, up to the first that is refused.
+    /// Records several scores, in order, up to the first that is refused.
     #[pyo3(signature = (pulls, scores, costs = None))]
     fn tell_many(
         &self,
@@ -170,7 +170,7 @@ impl PySession {
         self.take(py, &told.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Takes the failure of a call: `timed-out`, `crashed`, `unreadable`, `truncated`, `refused`, `lost` and
+    /// Records the failure of a call: `timed-out`, `crashed`, `unreadable`, `truncated`, `refused`, `lost` and
     /// `given-up` count as the lowest score, `not-connected` and `rate-limited` are void, `below-lowest`
     /// and `exhausted` end the stream.
     #[pyo3(signature = (pull, failure, cost = None))]
@@ -255,7 +255,7 @@ impl PySession {
         self.with(py, |inner| inner.session.books().pool().map(Share::fraction))
     }
 
-    /// Takes a larger budget, which is valid at any time.
+    /// Raises the budget; allowed at any time.
     fn raise_budget(&self, budget: &Bound<'_, PyAny>) -> PyResult<()> {
         let amount = crate::money::budget(budget)?;
         let raised = self.change(budget.py(), |session| {
@@ -265,7 +265,7 @@ impl PySession {
         raised.map_err(|()| PyValueError::new_err("a budget may be raised, never lowered"))
     }
 
-    /// Takes more arms; only where the guarantee is `lent`.
+    /// Adds arms; only if the guarantee is `lent`.
     #[pyo3(signature = (count = 1))]
     fn add_arms(&self, py: Python<'_>, count: usize) -> PyResult<()> {
         let added = self.change(py, |session| {
@@ -276,7 +276,7 @@ impl PySession {
         added.map_err(|error| raised("AddArmsError", &error))
     }
 
-    /// Takes the share of delta of an arm back, and with it its evidence.
+    /// Revokes the arm's share of delta; its evidence is lost.
     fn release(&self, py: Python<'_>, arm: u32) -> PyResult<()> {
         let arm = ArmId(arm);
         let released =
@@ -297,7 +297,7 @@ impl PySession {
         )
     }
 
-    /// Applies the events of an earlier session to this new one.
+    /// Applies the recorded events of an earlier session to this new one.
     fn replay(&self, events: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = events.py();
         let events =

@@ -2,8 +2,8 @@
 
 Answers have several noisy verifiers of very different price. goodarm decides, call by call, which
 answer to check with which verifier next, and certifies the answers whose mean score reaches every
-verifier's threshold: with probability at least 1 - delta no certificate is wrong, and the budget is
-never exceeded.
+verifier's threshold: with probability at least 1 - delta no certificate is wrong. Spending
+stays within the budget, unless a bill exceeds its declared ceiling.
 
 >>> import goodarm as ga, tempfile
 >>> @ga.verifier(threshold=0.5, scores="exact")

@@ -10,7 +10,7 @@ import threading
 from typing import Any
 
 from ._native import Mailbox
-from ._pumps import CALLS_AT_ONCE, LINGER_SECONDS, Call, stay_in
+from ._pumps import CALLS_AT_ONCE, LINGER_SECONDS, Call, exit_if_forked
 from ._verifiers import Outcome, Verifier, outcome_of, outcomes_of, raised
 
 
@@ -54,7 +54,7 @@ class AsyncPump:
         except asyncio.TimeoutError:
             outcomes = [("failed", "timed-out", "no answer in time", None, None)] * len(calls)
         except BaseException as error:
-            # The run was left and does not wait for the outcome.
+            # The run has abandoned the calls, and ignores their outcome.
             outcomes = [raised(error)] * len(calls)
         self.mailbox.put([(number, outcome) for (number, _), outcome in zip(calls, outcomes)])
 
@@ -73,7 +73,7 @@ class AsyncPump:
             outcomes = [("failed", "crashed", "it cancelled itself", None, None)] * len(calls)
         except BaseException as error:
             outcomes = [raised(error)] * len(calls)
-        stay_in(process)
+        exit_if_forked(process)
         return outcomes
 
 

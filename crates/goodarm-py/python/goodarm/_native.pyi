@@ -159,16 +159,16 @@ class Session:
     def ask(self, most: int = 1) -> list[Pull]:
         """At most `most` calls to make now. An empty list means: wait for replies, or it is `done`."""
     def tell(self, pull: Pull | int, score: float, cost: _Amount | None = None) -> None:
-        """Takes the score of a call and its cost, by default the ceiling."""
+        """Records the score of a call and its cost, by default the ceiling."""
     def tell_many(
         self,
         pulls: Sequence[Pull | int],
         scores: Sequence[float],
         costs: Sequence[_Amount] | None = None,
     ) -> None:
-        """Takes several scores, in order, up to the first that is refused."""
+        """Records several scores, in order, up to the first that is refused."""
     def fail(self, pull: Pull | int, failure: str, cost: _Amount | None = None) -> None:
-        """Takes the failure of a call.
+        """Records the failure of a call.
 
         `timed-out`, `crashed`, `unreadable`, `truncated`, `refused`, `lost` and `given-up` count as the
         lowest score, and cost the ceiling by default. `not-connected` and `rate-limited` are void: the
@@ -178,13 +178,13 @@ class Session:
     def status(self, arm: int) -> str:
         """`certified`, `undecided` or `rejected`."""
     def raise_budget(self, budget: _Amount) -> None:
-        """Takes a larger budget, which is valid at any time."""
+        """Raises the budget; allowed at any time."""
     def add_arms(self, count: int = 1) -> None:
-        """Takes more arms; only where the guarantee is `lent`."""
+        """Adds arms; only if the guarantee is `lent`."""
     def release(self, arm: int) -> None:
-        """Takes the share of delta of an arm back, and with it its evidence."""
+        """Revokes the arm's share of delta; its evidence is lost."""
     def replay(self, events: Iterable[Sequence[Any]]) -> None:
-        """Applies the events of an earlier session to this new one."""
+        """Applies the recorded events of an earlier session to this new one."""
     @property
     def done(self) -> bool:
         """Whether there is nothing more to do, and no call is in flight."""
@@ -348,22 +348,22 @@ def job_keys(path: Path) -> str:
 class LiveRun:
     """A run in a thread of its own."""
 
-    def __new__(cls, job: Job, how: str) -> LiveRun: ...
+    def __new__(cls, job: Job, mode: str) -> LiveRun: ...
     @property
-    def past(self) -> list[str]:
+    def earlier_run_notes(self) -> list[str]:
         """Remarks about an earlier run in the folder."""
     def start(self) -> None:
         """Begins to make calls."""
     def wait(self, seconds: float) -> bool:
-        """Waits at most `seconds` for the end; returns whether it has come."""
+        """Waits at most `seconds` for the end; returns True if it has ended."""
     def stop(self) -> None:
-        """Makes no new calls, and waits for those in flight; the second time leaves them."""
+        """Makes no new calls, and waits for those in flight; the second time it abandons them."""
     def notices(self) -> list[tuple[str, str]]:
         """The notices since the last call."""
     def progress(self) -> dict[str, Any] | None:
         """The progress; None before the first notice of it."""
     def ending(self) -> tuple[str, bool, str] | None:
-        """The end: its name in `summary.json`, whether calls in flight were left, and a text."""
+        """The end: its name in `summary.json`, whether calls in flight were abandoned, and a text."""
 
 @final
 class Results:
@@ -389,9 +389,9 @@ class Results:
         said: list[tuple[str | None, bool | None]],
         terms: tuple[float | None, str | None, int | None],
     ) -> int:
-        """Takes labels of the next cards, or of the named ones; returns how many were taken."""
+        """Records labels for the next cards, or for the named ones; returns how many were recorded."""
     def write_report(self, out: Path | None = None) -> Path:
-        """Writes the report, and says where it is."""
+        """Writes the report, and returns its path."""
     def text(self) -> str:
         """The report as text."""
 
@@ -401,10 +401,10 @@ class Figure:
 
     @property
     def title(self) -> str:
-        """What stands above it."""
+        """Title."""
     @property
     def caption(self) -> str:
-        """What stands below it."""
+        """Caption."""
     @property
     def svg(self) -> str:
         """A self-contained SVG document."""
@@ -417,11 +417,11 @@ class PlanWork:
     """A plan while it is made."""
 
     def wait(self, seconds: float) -> bool:
-        """Waits at most `seconds` for the end; returns whether it has come."""
+        """Waits at most `seconds` for the end; returns True if it has ended."""
     def cancel(self) -> None:
         """Begins no new session."""
     def result(self) -> NativePlan:
-        """The plan, once."""
+        """Returns the plan; may be called once."""
 
 @final
 class NativePlan:

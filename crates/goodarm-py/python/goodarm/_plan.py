@@ -138,7 +138,7 @@ def plan(
         while not work.wait(TICK_SECONDS):
             pass
     except BaseException:
-        # No new session starts; the running ones are awaited. A second Ctrl-C leaves them.
+        # No new session starts; the running ones are awaited. A second Ctrl-C abandons them.
         work.cancel()
         while not work.wait(TICK_SECONDS):
             pass

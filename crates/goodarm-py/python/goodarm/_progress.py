@@ -13,7 +13,7 @@ class Progress(Protocol):
     """A display of progress."""
 
     def show(self, state: dict[str, Any]) -> None: ...
-    def say(self, text: str) -> None: ...
+    def show_message(self, text: str) -> None: ...
     def close(self) -> None: ...
 
 
@@ -42,9 +42,9 @@ def _line(state: dict[str, Any]) -> str:
     pace = state["calls_per_second"]
     shown = f", {pace:,.0f} calls/s" if pace else ""
     questions = state.get("questions")
-    certified = f"{questions} questions" if questions else f"{state['candidates']} certified"
+    total = f"{questions} questions" if questions else f"{state['candidates']} certified"
     return (
-        f"{state['certified']} of {certified}, "
+        f"{state['certified']} of {total}, "
         f"{state['spent']:g} of {state['budget']:g} {state['unit']} spent{shown}"
     )
 
@@ -61,7 +61,7 @@ class Silent:
     def show(self, state: dict[str, Any]) -> None:
         pass
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         if text.startswith("warning"):
             warnings.warn(text.removeprefix("warning: "), stacklevel=6)
 
@@ -89,9 +89,9 @@ class Lines:
         now = time.monotonic()
         if now >= self.due:
             self.due = now + LINE_SECONDS
-            self.say(_line(state))
+            self.show_message(_line(state))
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ class Bar:
         self.bar.n = round(100 * _share(state), 1)
         self.bar.set_description_str(_line(state), refresh=True)
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         self.bar.write(text, file=sys.stderr)
 
     def close(self) -> None:

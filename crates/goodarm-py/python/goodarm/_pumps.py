@@ -71,7 +71,7 @@ class ThreadPump:
             while call is not None:
                 self.at[me] = call[0]
                 outcome = _single(function, call[1])
-                stay_in(process)
+                exit_if_forked(process)
                 if me not in self.threads:
                     return
                 call = mailbox.next((call[0], outcome))
@@ -81,13 +81,13 @@ class ThreadPump:
                 continue
             self.at[me] = calls[0][0]
             outcomes = _batch(function, calls)
-            stay_in(process)
+            exit_if_forked(process)
             mailbox.put(outcomes)
             if me not in self.threads:
                 return
 
 
-def stay_in(process: int) -> None:
+def exit_if_forked(process: int) -> None:
     """Ends a child process that the function forked: the calls belong to the parent."""
     if os.getpid() != process:
         os._exit(1)

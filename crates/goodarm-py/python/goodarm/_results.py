@@ -49,9 +49,9 @@ class Claim(NamedTuple):
     at_least: int
     #: The same as a share, rounded down.
     share: float
-    #: The probability with which it is ever false, at most.
+    #: Upper bound on the probability that the claim is false at any time.
     delta: float
-    #: Answers that count: they have all their labels, and none before them lacks one.
+    #: Answers that count. An answer counts when it and all answers before it are fully labelled.
     labels: int
     right: int
     wrong: int
@@ -62,18 +62,18 @@ class Claim(NamedTuple):
 class Audit(NamedTuple):
     """Every certificate and the ledger, computed again from the raw calls."""
 
-    #: What was found to be right.
+    #: Checks that passed.
     checked: list[str]
-    #: What was not; at most the first hundred or so.
+    #: Failed checks: the first 20, and a line if the run is unfinished.
     wrong: list[str]
-    #: How many things are wrong in all.
+    #: How many checks failed in all; an unfinished run counts as one.
     wrong_count: int
     #: What a reader should know: files that have changed since, a page of an earlier moment, doubts.
     notes: list[str]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether no check failed."""
         return self.wrong_count == 0
 
     def __bool__(self) -> bool:
@@ -163,7 +163,7 @@ class Run:
 
     @cached_property
     def rejected(self) -> Table:
-        """The answers with evidence against them."""
+        """Answers that failed a check, or with evidence against them."""
         return self._results.answers("rejected")
 
     @cached_property
@@ -231,9 +231,9 @@ class Run:
         for table in (self.certified, self.undecided, self.rejected):
             for index in range(min(len(table), ROWS_SHOWN - len(rows))):
                 row = table.row(index)
-                cells = [row[_ours(row, "id")], row[_ours(row, "status")]]
+                cells = [row[_added_column(row, "id")], row[_added_column(row, "status")]]
                 for name, _ in verifiers:
-                    mean, calls = row[_ours(row, f"{name}.mean")], row[_ours(row, f"{name}.calls")]
+                    mean, calls = row[_added_column(row, f"{name}.mean")], row[_added_column(row, f"{name}.calls")]
                     cells.append("" if mean is None else f"{mean:.3f} ({calls})")
                 rows.append(cells)
         more = self.summary["candidates"] - len(rows)
@@ -250,7 +250,7 @@ def _headline(summary: dict[str, Any]) -> str:
     return f"{summary['certified']:,} of {summary['candidates']:,} answers certified"
 
 
-def _ours(row: dict[str, Any], what: str) -> str:
+def _added_column(row: dict[str, Any], what: str) -> str:
     """The name of a column that goodarm adds: the last one, since a candidate may have a field of that name."""
     names = [name for name in row if name == f"goodarm.{what}" or name.startswith(f"goodarm.{what}_")]
     return names[-1] if names else what

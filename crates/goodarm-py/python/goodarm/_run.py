@@ -71,8 +71,8 @@ def run(
         JobError: The job is wrong; lists all problems.
         RunError: The run cannot begin or continue.
         NeverScored: A verifier never worked; VerifierDown: it stopped working.
-        Interrupted: Ctrl-C. The run waits for calls in flight and saves everything; a second Ctrl-C
-            leaves them, and they count as lost.
+        Interrupted: The run was stopped by Ctrl-C, or waits for people. Ctrl-C waits for calls in flight
+            and saves everything. A second Ctrl-C abandons them; they count as lost.
 
     The other arguments are the keys of a job file.
     """
@@ -116,8 +116,8 @@ async def arun(
 ) -> Run:
     """`run` for asynchronous code: async verifiers are called on the caller's event loop.
 
-    If it is cancelled, it makes no new calls, waits for those in flight and saves everything; if it is
-    cancelled twice, it leaves them.
+    If it is cancelled, it makes no new calls, waits for those in flight and saves everything. If it is
+    cancelled twice, it abandons them; they count as lost.
     """
     import asyncio
 
@@ -159,7 +159,7 @@ class _Work:
         )
         self.notes: list[str] = native.notes
         self.output = Path(native.output)
-        self.live = LiveRun(native, _how(resume, self.output))
+        self.live = LiveRun(native, _resume_mode(resume, self.output))
         self.pumps = [function.pump(mailboxes[name], loop) for name, function in functions.items()]
         self.progress: Progress = display(progress)
         self.is_begun = False
@@ -197,7 +197,7 @@ class _Work:
                     cancels += 1
                     self._interrupt(cancels)
         except BaseException:
-            # The loop cannot be awaited: calls in flight are left, and count as lost.
+            # The loop cannot be awaited: calls in flight are abandoned, and count as lost.
             self.live.stop()
             self._abandon()
             raise
@@ -216,8 +216,8 @@ class _Work:
         self.progress.close()
 
     def _begin(self) -> None:
-        for text in [*self.notes, *self.live.past]:
-            self.progress.say(text)
+        for text in [*self.notes, *self.live.earlier_run_notes]:
+            self.progress.show_message(text)
         for pump in self.pumps:
             pump.start()
         self.is_begun = True
@@ -226,29 +226,29 @@ class _Work:
     def _tick(self) -> None:
         for pump in self.pumps:
             pump.tick()
-        self._look()
+        self._show_progress()
 
-    def _look(self) -> None:
+    def _show_progress(self) -> None:
         for kind, text in self.live.notices():
             if kind != "certified":
-                self.progress.say(f"{kind}: {text}")
+                self.progress.show_message(f"{kind}: {text}")
         state = self.live.progress()
         if state is not None:
             self.progress.show(state)
 
     def _interrupt(self, count: int) -> None:
         if count == 1:
-            self.progress.say("stopping: no new calls; waiting for those in flight (again to leave now)")
+            self.progress.show_message("stopping: no new calls; waiting for those in flight (again to abandon them)")
         if count <= 2:
             self.live.stop()
 
     def _close(self) -> None:
         self._close_pumps()
-        self._look()
+        self._show_progress()
         self.progress.close()
 
     def _close_pumps(self) -> None:
-        """Ends all pumps; does not wait for calls that the run has left."""
+        """Ends all pumps; does not wait for calls that the run has abandoned."""
         try:
             ending = self.live.ending()
         except errors.Error:
@@ -272,16 +272,16 @@ class _Work:
         return run
 
 
-def _how(resume: str | bool, output: Path) -> str:
+def _resume_mode(resume: str | bool, output: Path) -> str:
     if isinstance(resume, bool):
         return "resume" if resume else "new"
-    if resume == "auto" and _never_scored(output):
+    if resume == "auto" and _never_worked(output):
         # Its failures do not depend on the answers, but would count against them in a resumed run.
         return "again"
     return resume
 
 
-def _never_scored(output: Path) -> bool:
+def _never_worked(output: Path) -> bool:
     """Whether the run in the folder ended because a verifier did not work."""
     try:
         summary = json.loads((output / "summary.json").read_text())

@@ -231,7 +231,7 @@ def outcome_of(value: Any) -> Outcome:
         if not isinstance(score, float):
             return score
         reply = None if value.reply is None else shown(value.reply)
-        # Of -0.0 only the 0 is an amount.
+        # Turns -0.0 into 0.
         cost = None if value.cost is None else value.cost + 0
         return ("score", score, cost, reply)
     if value is None or isinstance(value, (str, bytes)):

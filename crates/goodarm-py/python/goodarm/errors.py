@@ -1,17 +1,22 @@
-"""Exceptions. `Error` is the base of all; a class such as `RunError` has a subclass for each cause, as an
-attribute: `except goodarm.RunError.AlreadyBegun`.
+"""Exceptions. `Error` is the base class, except for `Interrupted` (a `KeyboardInterrupt`). A class such as
+`RunError` has a subclass for each cause, as an attribute: `except goodarm.RunError.AlreadyBegun`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from ._results import Run
 
 
+def _doc(text: str) -> Any:
+    """The docstring of a subclass that `_make_variants` makes."""
+    return text
+
+
 class Error(Exception):
-    """Anything that goodarm raises."""
+    """The base class of goodarm's errors."""
 
 
 class SpecError(Error, ValueError):
@@ -32,7 +37,7 @@ class SpecError(Error, ValueError):
     WeightCount: ClassVar[type[SpecError]]
     Weight: ClassVar[type[SpecError]]
     WeightsUnused: ClassVar[type[SpecError]]
-    Design: ClassVar[type[SpecError]]
+    Design: ClassVar[type[SpecError]] = _doc("Questions, votes, generators or shared calls do not fit together.")
 
 
 class CostError(Error, ValueError):
@@ -56,17 +61,17 @@ class AskError(Error):
 
 
 class TellError(Error, ValueError):
-    """A score or failure cannot be taken; nothing has changed."""
+    """A score or failure cannot be recorded; nothing has changed."""
 
     NotOutstanding: ClassVar[type[TellError]]
-    OtherReply: ClassVar[type[TellError]]
+    OtherReply: ClassVar[type[TellError]] = _doc("The call was asked for another kind of outcome.")
     NotANumber: ClassVar[type[TellError]]
     NotBinary: ClassVar[type[TellError]]
     BelowLowest: ClassVar[type[TellError]]
 
 
 class LendError(Error, ValueError):
-    """A share of delta cannot be lent or taken back."""
+    """A share of delta cannot be lent or revoked."""
 
     NotLending: ClassVar[type[LendError]]
     NoSuchArm: ClassVar[type[LendError]]
@@ -77,7 +82,7 @@ class LendError(Error, ValueError):
 
 
 class AddArmsError(Error, ValueError):
-    """Arms cannot join."""
+    """Arms cannot be added."""
 
     NotLending: ClassVar[type[AddArmsError]]
     Questions: ClassVar[type[AddArmsError]]
@@ -114,7 +119,7 @@ class RunError(Error):
 
     AlreadyBegun: ClassVar[type[RunError]]
     OutputIsFile: ClassVar[type[RunError]]
-    InTheWay: ClassVar[type[RunError]]
+    InTheWay: ClassVar[type[RunError]] = _doc("The folder holds a file of a run whose journal is gone.")
     NothingToResume: ClassVar[type[RunError]]
     Locked: ClassVar[type[RunError]]
     File: ClassVar[type[RunError]]
@@ -173,12 +178,12 @@ class LabelError(Error):
 
 
 class CardQueueError(Error, ValueError):
-    """A label cannot be taken; nothing has changed."""
+    """A label cannot be recorded; nothing has changed."""
 
     Unknown: ClassVar[type[CardQueueError]]
-    Doubled: ClassVar[type[CardQueueError]]
+    Doubled: ClassVar[type[CardQueueError]] = _doc("This person has labelled the answer already.")
     OutOfOrder: ClassVar[type[CardQueueError]]
-    Unfit: ClassVar[type[CardQueueError]]
+    Unfit: ClassVar[type[CardQueueError]] = _doc("The labels, the name or the terms do not fit the cards.")
     Folder: ClassVar[type[CardQueueError]]
     File: ClassVar[type[CardQueueError]]
     History: ClassVar[type[CardQueueError]]
@@ -209,7 +214,7 @@ class PlanError(Error, ValueError):
     Recording: ClassVar[type[PlanError]]
     NoAnswers: ClassVar[type[PlanError]]
     Zero: ClassVar[type[PlanError]]
-    Slack: ClassVar[type[PlanError]]
+    Slack: ClassVar[type[PlanError]] = _doc("`slack` is not between 0 and 1.")
     Budget: ClassVar[type[PlanError]]
     TooMany: ClassVar[type[PlanError]]
     MeanCount: ClassVar[type[PlanError]]
@@ -220,7 +225,7 @@ class PlanError(Error, ValueError):
     Trial: ClassVar[type[PlanError]]
     Cancelled: ClassVar[type[PlanError]]
     Questions: ClassVar[type[PlanError]]
-    CallsOf: ClassVar[type[PlanError]]
+    CallsOf: ClassVar[type[PlanError]] = _doc("`calls_of` names no earlier verifier with calls of its own.")
     RecordingOfQuestions: ClassVar[type[PlanError]]
 
 
@@ -243,7 +248,7 @@ class NeverScored(Stopped):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, or a second one. Everything is saved; `run` has the results so far."""
+    """The run was stopped by Ctrl-C, or waits for people. Everything is saved; `run` has the results so far."""
 
     run: Run
 
@@ -259,7 +264,8 @@ def _make_variants() -> None:
             for name, kind in base.__dict__.get("__annotations__", {}).items():
                 if str(kind).startswith("ClassVar"):
                     qualified = f"{base.__qualname__}.{name}"
-                    body = {"__module__": __name__, "__qualname__": qualified}
+                    doc = base.__dict__.get(name)
+                    body = {"__module__": __name__, "__qualname__": qualified, "__doc__": doc}
                     setattr(base, name, type(name, (base,), body))
 
 

@@ -70,7 +70,7 @@ def verifier(
         args: Positional arguments of the constructor; `kwargs`: its keyword arguments.
         options: Ray's options for the actors, such as `num_gpus`, `resources`, `runtime_env` or
             `max_concurrency`. They may also be given as keywords.
-        address: Where Ray is, if it is not initialised yet; as in `ray.init`.
+        address: Address of the Ray cluster, if Ray is not initialised yet; as in `ray.init`.
         concurrency: The most calls in flight; enough to keep all actors busy if not given.
 
     The other arguments are those of `goodarm.verifier`.
@@ -394,7 +394,7 @@ class RayPump:
         try:
             outcomes, seconds = ray.get(reference)
         except Exception as error:
-            # The calls may have been made, also if Ray denies it.
+            # The calls may have been made, even if Ray reports that they were not.
             lost = ("lost", _brief(error))
             self.mailbox.put([(number, lost) for number in message.numbers])
             self._drop(actor)
@@ -406,7 +406,7 @@ class RayPump:
         if actor in self.actors:
             self.actors.remove(actor)
             self.pace.crashed()
-            # It may only be unreachable: if it returned, there would be one actor too many.
+            # It may only be unreachable: kill it, so that it cannot reconnect as an extra actor.
             _kill(actor)
 
     def _kill_overdue(self) -> None:

@@ -14,13 +14,13 @@ pub(crate) struct PyFigure(pub(super) goodarm_plot::Figure);
 
 #[pymethods]
 impl PyFigure {
-    /// The text above it.
+    /// Title.
     #[getter]
     fn title(&self) -> &str {
         &self.0.title
     }
 
-    /// The text below it.
+    /// Caption.
     #[getter]
     fn caption(&self) -> &str {
         &self.0.caption

@@ -203,9 +203,9 @@ pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(
         last = Some(Instant::now());
         if !quiet {
             let text = if control.is_stopping() {
-                "leaving; calls in flight count as lost"
+                "calls in flight are abandoned, and count as lost"
             } else {
-                "stopping: no new calls; waiting for those in flight (again to leave now)"
+                "stopping: no new calls; waiting for those in flight (again to abandon them)"
             };
             terminal::say(text);
         }
