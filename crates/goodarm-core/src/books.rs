@@ -1,10 +1,13 @@
 //! The books: every call dispatched, every score and bill that came back, what they prove and the money
-//! that is left. They do not know policies: however calls are chosen, the books stay right.
+//! that is left. They are independent of policies: they are right however calls are chosen.
 //!
 //! Calls enter by [`Books::dispatch`], outcomes and bills by [`Books::settle`]. Each part of the state
 //! has a type of its own: money in `funds`, the order of calls in `streams`, tallies and evidence in
 //! `pairs`, priors in `learning`, certificates and loans in `arms`, votes and fresh answers in
 //! `questions`.
+//!
+//! `docs/notation.md` defines the words used here: evidence, level, share (the part of δ that is lent to an
+//! arm), look (a call about an arm without a share, which proves nothing).
 
 mod arms;
 mod dispatch;
@@ -42,7 +45,7 @@ use crate::problem::design::Questions;
 use crate::tally::Tally;
 use crate::units::{ArmId, AttributeId, QuestionId, ServiceId};
 
-/// A change that a policy with memory must follow.
+/// A state change, for policies that cache state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
@@ -50,20 +53,21 @@ pub enum Change {
     Dispatched(ArmId, AttributeId),
     /// A score came back; the arm's tallies, evidence and status may have changed.
     Observed(ArmId, AttributeId),
-    /// The arm takes no more pulls: it is certified, or can never be.
-    Left(ArmId),
+    /// The arm gets no more calls: it is certified, or can never be.
+    Retired(ArmId),
     /// The priors of all attributes were learned again.
     PriorsRefreshed,
     /// Some attribute has become affordable, or is no longer.
     AffordableChanged,
     /// The arm was lent a share of δ: its evidence begins.
     Lent(ArmId),
-    /// The arm's share was taken back: its evidence is gone.
+    /// The arm's share was revoked: its evidence is lost.
     Released(ArmId),
-    /// A question was asked, answered, or has a certificate.
+    /// A question was asked, got an answer, or has a certificate.
     Question(QuestionId),
-    /// An arm was added, the last; [`Policy::on_birth`](crate::Policy::on_birth) is called for it.
-    Born(ArmId),
+    /// An arm was added at the end. [`Policy::on_birth`](crate::Policy::on_birth) is called instead of
+    /// `on_change`.
+    Added(ArmId),
 }
 
 /// Tallies, evidence, certificates and money of one problem. See the module page.
@@ -101,7 +105,7 @@ impl Books {
         &self.problem
     }
 
-    /// Where the money is.
+    /// Budget, spent and reserved money.
     pub const fn ledger(&self) -> &Ledger {
         &self.funds.ledger
     }
@@ -128,9 +132,9 @@ impl Books {
         &self.arms.certified
     }
 
-    /// The status of an arm. An arm that an exact verifier has scored below its threshold is rejected,
-    /// also with enough evidence otherwise. An arm that left because a stream of it is blocked, or because
-    /// an exact verifier failed to score it, is not: there is no evidence against it.
+    /// The status of an arm. A score below the threshold of an exact verifier rejects the arm, whatever the
+    /// other evidence. A blocked pair, or an exact verifier that failed to score it, retires the arm but does
+    /// not reject it.
     pub fn status(&self, arm: ArmId) -> ArmStatus {
         self.arms.status(arm)
     }
@@ -160,23 +164,24 @@ impl Books {
         &self.pairs.get(arm, attribute).tally
     }
 
-    /// What a pair's scores prove so far: ln E, or L for the paper's certificate; its running
-    /// maximum, or for false discovery its present value. Infinite for an exact attribute.
+    /// The evidence of a pair; the pair is resolved when it reaches [`Self::level`].
     ///
-    /// Evidence that is far from enough is not computed after every score, so that the maximum may
-    /// be somewhat more than this.
+    /// It is L for the paper's certificate, and ln E otherwise: its running maximum, or for false discovery
+    /// its present value. ±∞ for an exact attribute.
+    ///
+    /// It may be slightly low while far below the level, since it is not computed after every score.
     pub fn evidence(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         self.pairs.evidence(arm, attribute)
     }
 
-    /// The number of a pair's scores in its evidence: those without a gap before them.
+    /// The number of a pair's scores in its evidence. A score counts when all earlier calls are back.
     pub fn evidence_count(&self, arm: ArmId, attribute: AttributeId) -> u64 {
         self.pairs.get(arm, attribute).evidence.count
     }
 
-    /// The level that a pair's evidence must reach: ξ for the paper's certificate, ln(1/its share of δ)
-    /// else; for a certified arm the level it had to reach, and infinite for an arm that could be lent a
-    /// share and has none.
+    /// The level that a pair's evidence must reach: ξ for the paper's certificate, and otherwise ln(1/α), where
+    /// α is the arm's part of δ. For a certified arm, the level when it was certified. Infinite where shares
+    /// are lent and the arm has none.
     #[inline]
     pub fn level(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         self.arms.level(arm) + self.pairs.base(attribute)
@@ -185,7 +190,7 @@ impl Books {
     /// Whether a pair's evidence is enough; the complement of U_q in the paper.
     #[inline]
     pub fn is_resolved(&self, arm: ArmId, attribute: AttributeId) -> bool {
-        self.pairs.get(arm, attribute).evidence.held >= self.level(arm, attribute)
+        self.pairs.get(arm, attribute).evidence.value >= self.level(arm, attribute)
     }
 
     /// Whether calls can be made, affordable or not, that may prove something about the pair.
@@ -215,7 +220,7 @@ impl Books {
     }
 
     pub(crate) fn belief(&self, arm: ArmId, attribute: AttributeId) -> Belief {
-        let tally = self.arms.unproposed(arm, attribute, self.tally(arm, attribute));
+        let tally = self.arms.without_proposing_vote(arm, attribute, self.tally(arm, attribute));
         let sample = self.pairs.sample(arm, attribute, &tally);
         self.prior(attribute).given(self.problem.attribute(attribute), sample)
     }
@@ -245,7 +250,7 @@ impl Books {
             Target::Arm(arm, attribute) => self.tally(arm, attribute).pending_count() > 0,
             Target::Question(question, Source::Votes(attribute)) => {
                 let state = self.question(question);
-                state.votes_back_count(attribute) < state.vote_count(attribute)
+                state.votes_returned_count(attribute) < state.vote_count(attribute)
                     || self.streams.retry_count(target) > 0
             }
             Target::Question(question, Source::Generator(generator)) => {

@@ -84,8 +84,9 @@ pub(crate) struct Evidence {
     pub(crate) begins_at: u64,
     /// The sum of those.
     sum_before: Sum,
-    /// The paper's L, or ln E: its running maximum, or for false discovery its present value.
-    pub(crate) held: f64,
+    /// The evidence as last computed: ln E, or the paper's L. It is the running maximum, or for false discovery
+    /// the present value.
+    pub(crate) value: f64,
     /// ln of the strongest evidence seen against a mean of at least ξ.
     pub(crate) against: f64,
     pub(crate) weights: WeightsId,
@@ -120,7 +121,7 @@ impl Evidence {
     /// L = 0 in the paper, or less for thresholds that 0 would reach; ln E = 0 elsewhere; -∞ for an exact
     /// attribute.
     pub(crate) fn start(process: &Process, guarantee: Guarantee) -> Self {
-        let held = match process {
+        let value = match process {
             Process::Exact => f64::NEG_INFINITY,
             Process::Paper(paper) => paper.start(),
             _ => 0.0,
@@ -134,7 +135,7 @@ impl Evidence {
             sum: Sum::ZERO,
             begins_at,
             sum_before: Sum::ZERO,
-            held,
+            value,
             against: 0.0,
             weights: WeightsId::UNSET,
             quiet_below: 0,
@@ -148,7 +149,7 @@ impl Evidence {
     /// Nothing that has been dispatched so far proves anything; the stream has `stream_len` calls.
     pub(crate) fn begin_after(&mut self, stream_len: u64, wealths: Option<&mut Wealths>) {
         self.begins_at = stream_len;
-        self.held = 0.0;
+        self.value = 0.0;
         self.quiet_below = 0;
         self.is_before(wealths);
     }
@@ -210,13 +211,13 @@ impl Evidence {
                 self.sum.add(score);
                 let passes = score >= method.threshold;
                 self.against = if passes { f64::NEG_INFINITY } else { f64::INFINITY };
-                self.held = if passes { f64::INFINITY } else { f64::NEG_INFINITY };
+                self.value = if passes { f64::INFINITY } else { f64::NEG_INFINITY };
                 return;
             }
             Process::Paper(paper) => {
                 self.sum.add(score);
                 let mean = self.sum.get() / real(self.count);
-                paper.raise(self.count, mean, &mut self.held, &mut self.against);
+                paper.raise(self.count, mean, &mut self.value, &mut self.against);
                 return;
             }
             Process::SubGaussian(process) => {
@@ -252,13 +253,13 @@ impl Evidence {
             return;
         }
         if !method.keeps_maximum {
-            self.held = self.present(method, wealths.as_deref());
+            self.value = self.present(method, wealths.as_deref());
         } else if let Process::Binary(process) = method.process {
             self.look_at_binary(process, method);
         } else if self.excess_since(method.process, method.threshold) > 0.0
             && self.may_reach(method, wealths.as_deref())
         {
-            self.held = self.held.max(self.present(method, wealths.as_deref()));
+            self.value = self.value.max(self.present(method, wealths.as_deref()));
         }
     }
 
@@ -271,7 +272,7 @@ impl Evidence {
         let mut log_e = process.log_e_max(count, successes);
         if log_e >= method.floor {
             log_e = process.log_e(method.weights.row(self.weights), count, successes);
-            self.held = self.held.max(log_e);
+            self.value = self.value.max(log_e);
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let quiet_below = (successes + (method.floor - log_e) / process.gain_max()) as u32;
@@ -297,7 +298,7 @@ impl Evidence {
         }
         let weights = || method.weights.row(self.weights);
         let present = match method.process {
-            Process::Exact | Process::Paper(_) => self.held,
+            Process::Exact | Process::Paper(_) => self.value,
             Process::SubGaussian(process) => {
                 process.log_e(weights(), self.count_since(), self.sum_since())
             }

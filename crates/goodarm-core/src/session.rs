@@ -48,10 +48,10 @@ pub enum StopReason {
 /// Options of a session; none can affect the validity of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// What calls in flight are expected to cost may be at most this share of what is not settled (one
-    /// call is always allowed): the more is in flight, the less is known when the next call is chosen.
+    /// Upper bound on the expected cost of calls in flight, as a share of the unsettled budget. One call is
+    /// always allowed. With more calls in flight, the next call is chosen with less information.
     pub in_flight_share: f64,
-    /// Stop when no arm has a realistic chance with what is left, and keep the money.
+    /// Whether to stop, and keep the rest of the budget, when no arm has a realistic chance of a certificate.
     pub stop_when_hopeless: bool,
 }
 
@@ -79,7 +79,7 @@ pub struct AskError {
     pub reason: Refusal,
 }
 
-/// What a policy asked for, and may not have.
+/// A refused request of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// The call may not be made.
@@ -124,17 +124,17 @@ pub struct Session {
     policy: Box<dyn Policy + Send>,
     options: Options,
     chance: Chance,
-    is_held_by_money: bool,
+    is_limited_by_budget: bool,
 }
 
 impl Session {
-    /// Begins.
+    /// Creates a session.
     pub fn new(problem: Problem, policy: impl Policy + Send + 'static) -> Self {
         let options = Options::default();
         Self::with_options(problem, policy, options).expect("the default options make sense")
     }
 
-    /// Begins, with options.
+    /// Creates a session with options.
     pub fn with_options(
         problem: Problem,
         policy: impl Policy + Send + 'static,
@@ -148,7 +148,7 @@ impl Session {
         let mut policy: Box<dyn Policy + Send> = Box::new(policy);
         books.changes.clear();
         policy.begin(&books);
-        Ok(Self { books, policy, options, chance: Chance::default(), is_held_by_money: false })
+        Ok(Self { books, policy, options, chance: Chance::default(), is_limited_by_budget: false })
     }
 
     /// Tallies, evidence, certificates and money.
@@ -167,16 +167,16 @@ impl Session {
         self.dispatch(next, None, self.options.in_flight_share)
     }
 
-    /// Like [`Self::ask`], for a runner whose calls in flight all hang, calls of this service among them,
-    /// and which must find out whether every call would. The expected cost of calls in flight does not
-    /// limit it, and it prefers an arm or a question without a call in flight. The budget holds as always.
-    pub fn ask_another(&mut self, service: ServiceId) -> Result<Ask, AskError> {
+    /// For a runner in which all calls in flight hang. Returns a probe call, if possible for an arm or question
+    /// of this service without a call in flight. Ignores `in_flight_share`; the budget still applies.
+    pub fn ask_probe(&mut self, service: ServiceId) -> Result<Ask, AskError> {
         let next = self.next_choice();
-        let other = self.books.problem().role(service).and_then(|role| {
-            let is_new = |stream: Target| stream.role() != role || !self.books.is_awaited(stream);
-            self.other_target(next, role, is_new)
+        let probe = self.books.problem().role(service).and_then(|role| {
+            // The next choice serves as the probe if it asks another service, or has no call in flight.
+            let suffices = |stream: Target| stream.role() != role || !self.books.is_awaited(stream);
+            self.probe_target(next, role, suffices)
         });
-        self.dispatch(next, other, f64::INFINITY)
+        self.dispatch(next, probe, f64::INFINITY)
     }
 
     /// The oldest retry, or the policy's choice.
@@ -187,15 +187,15 @@ impl Session {
         }
     }
 
-    /// Dispatches the other target if there is one, or else the next choice.
+    /// Dispatches the probe if there is one, and otherwise the next choice.
     fn dispatch(
         &mut self,
         next: Result<Choice, StopReason>,
-        other: Option<Target>,
+        probe: Option<Target>,
         in_flight_share: f64,
     ) -> Result<Ask, AskError> {
-        if let Some(call) = other.and_then(|target| self.books.dispatch_stream(target).ok()) {
-            self.is_held_by_money = false;
+        if let Some(call) = probe.and_then(|target| self.books.dispatch_stream(target).ok()) {
+            self.is_limited_by_budget = false;
             self.deliver();
             return Ok(Ask::Call(Call { branch: "another", ..call }));
         }
@@ -206,7 +206,7 @@ impl Session {
         let choice = match next {
             Ok(choice) => choice,
             Err(stop) => {
-                self.is_held_by_money = false;
+                self.is_limited_by_budget = false;
                 let is_done = self.books.in_flight_count() == 0;
                 return Ok(if is_done { Ask::Done(stop) } else { Ask::Wait });
             }
@@ -215,9 +215,9 @@ impl Session {
         let policy = self.policy.name();
         let refused = |reason| AskError { policy, choice, reason: Refusal::Dispatch(reason) };
         self.books.check_dispatch(target).map_err(refused)?;
-        self.is_held_by_money = self.must_wait(target, in_flight_share);
+        self.is_limited_by_budget = self.must_wait(target, in_flight_share);
         let service = self.books.problem().service(target);
-        if self.is_held_by_money || self.books.lane(service).is_held() {
+        if self.is_limited_by_budget || self.books.lane(service).is_held() {
             return Ok(Ask::Wait);
         }
         let loan = self.lend(choice)?;
@@ -226,22 +226,22 @@ impl Session {
         Ok(Ask::Call(Call { branch, loan, ..call }))
     }
 
-    /// The first target of this role without a call in flight, unless the stream of the next choice is new
-    /// itself.
-    fn other_target(
+    /// The first target of this role without a call in flight; `None` if there is none, or if the next choice
+    /// suffices.
+    fn probe_target(
         &self,
         next: Result<Choice, StopReason>,
         role: Role,
-        is_new: impl Fn(Target) -> bool,
+        suffices: impl Fn(Target) -> bool,
     ) -> Option<Target> {
         let books = &self.books;
         let problem = books.problem();
         if !problem.has(role) || books.in_flight_count() == 0 {
             return None;
         }
-        // A policy may name an unknown arm, which is an error later.
+        // An unknown arm from the policy becomes an error in `dispatch`.
         if let Ok(choice) = next
-            && problem.known_stream_of(choice.target).is_none_or(is_new)
+            && problem.known_stream_of(choice.target).is_none_or(suffices)
         {
             return None;
         }
@@ -260,7 +260,7 @@ impl Session {
         }
     }
 
-    /// Takes what came of a call, and what it cost; see [`Books::settle`].
+    /// Records the outcome and cost of a call; see [`Books::settle`].
     pub fn settle(
         &mut self,
         ticket: Ticket,
@@ -272,16 +272,16 @@ impl Session {
         Ok(settled)
     }
 
-    /// Declares that calls of this service may take hours, as those of people do, and the most of them that
-    /// are in flight, at least one. Other calls are made meanwhile, for any share of the money in flight, and
-    /// a policy may leave slow calls for last. To be called before the first call, and again before a replay.
-    /// An unknown service is ignored.
+    /// Declares that calls of this service may take hours, such as calls to people, and limits the number of
+    /// them in flight (at least one). Slow calls do not count towards `in_flight_share`, and a policy may leave
+    /// them for last. Must be called before the first call, and again before a replay. An unknown service is
+    /// ignored.
     pub fn set_slow(&mut self, service: ServiceId, in_flight_max: u32) {
         self.books.funds.limit(service, in_flight_max);
         self.begin_again();
     }
 
-    /// Takes a larger budget, which is valid at any time; false, and no change, if it is smaller.
+    /// Raises the budget, which is valid at any time. Returns false, and changes nothing, if it is smaller.
     pub fn raise_budget(&mut self, budget: Cost) -> bool {
         let raised = self.books.raise_budget(budget);
         if raised {
@@ -290,22 +290,22 @@ impl Session {
         raised
     }
 
-    /// Takes the share of δ of an arm back; see [`Books::release`].
+    /// Revokes the arm's share of δ; its evidence is lost. See [`Books::release`].
     pub fn release(&mut self, arm: ArmId) -> Result<(), LendError> {
         self.books.release(arm)?;
         self.deliver();
         Ok(())
     }
 
-    /// Takes more arms, in a time that grows with the number of all arms; see [`Books::add_arms`].
+    /// Adds arms, in a time that grows with the number of all arms; see [`Books::add_arms`].
     pub fn add_arms(&mut self, count: usize) -> Result<(), AddArmsError> {
         self.books.add_arms(count)?;
         self.begin_again();
         Ok(())
     }
 
-    /// Does again what was done before: after it the session is as it was, or an error says where
-    /// the record and the session part. Gives what came of the last event, if a call was settled by it.
+    /// Applies recorded events. Fails at the first event where the recorded and the recomputed decision
+    /// differ. Returns the settlement of the last event.
     pub fn replay(
         &mut self,
         events: impl IntoIterator<Item = Event>,
@@ -318,12 +318,12 @@ impl Session {
     }
 
     fn replay_one(&mut self, index: usize, recorded: Event) -> Result<Settlement, ReplayError> {
-        // When to ask, and how, is up to the runner.
+        // The record does not tell `ask` from `ask_probe`, nor how often the runner asked.
         if let Event::Asked { target, .. } = recorded {
             let next = self.next_choice();
-            let other = self.other_target(next, target.role(), |stream| stream == target);
-            let is_recorded = |other: &Target| self.books.problem().stream_of(*other) == target;
-            let asked = self.dispatch(next, other.filter(is_recorded), f64::INFINITY);
+            let probe = self.probe_target(next, target.role(), |stream| stream == target);
+            let is_recorded = |probe: &Target| self.books.problem().stream_of(*probe) == target;
+            let asked = self.dispatch(next, probe.filter(is_recorded), f64::INFINITY);
             return match asked {
                 Ok(Ask::Call(call)) if Event::from(call) == recorded => Ok(Settlement::default()),
                 asked => {
@@ -342,7 +342,7 @@ impl Session {
         Ok(settled)
     }
 
-    /// With more arms, earlier conclusions about the old ones are void.
+    /// Restarts the policy: its conclusions depend on the arms and on which services are slow.
     fn begin_again(&mut self) {
         self.policy.begin(&self.books);
         self.chance = Chance::default();
@@ -376,7 +376,7 @@ impl Session {
         self.policy.choose(&self.books).ok_or(done)
     }
 
-    /// Where shares of δ are lent: lends the share that the policy wants for an arm without one.
+    /// If the guarantee lends shares of δ, and the arm has none: lends it the share that the policy asks for.
     fn lend(&mut self, choice: Choice) -> Result<Option<(ArmId, Loan)>, AskError> {
         let Some(arm) = choice.arm() else { return Ok(None) };
         if self.books.pool().is_none() || self.books.share(arm).is_some() {
@@ -390,7 +390,7 @@ impl Session {
         Ok(Some((arm, loan)))
     }
 
-    /// With calls in flight, whether one more would need too large a share of the money.
+    /// Whether one more call would exceed `in_flight_share`. Never without other calls in flight.
     fn must_wait(&self, target: Target, in_flight_share: f64) -> bool {
         let lane = self.books.lane(self.books.problem().service(target));
         let (count, bill) = self.books.funds.fast_in_flight();
@@ -407,9 +407,9 @@ impl Session {
         (ledger.left() + ledger.reserved()).units()
     }
 
-    /// Whether the last ask had to wait because of that.
-    pub const fn is_held_by_money(&self) -> bool {
-        self.is_held_by_money
+    /// Whether the last `ask` returned [`Ask::Wait`] because of `in_flight_share`.
+    pub const fn is_limited_by_budget(&self) -> bool {
+        self.is_limited_by_budget
     }
 
     /// Delivers the changes to the policy. Everything that later decisions depend on happens here and not
@@ -418,7 +418,7 @@ impl Session {
         let changes = core::mem::take(&mut self.books.changes);
         for &change in &changes {
             match change {
-                Change::Born(arm) => self.policy.on_birth(&self.books, arm),
+                Change::Added(arm) => self.policy.on_birth(&self.books, arm),
                 _ => self.policy.on_change(&self.books, change),
             }
         }
@@ -444,7 +444,7 @@ impl fmt::Debug for Session {
 #[derive(Clone, Copy, Debug, Default)]
 struct Chance {
     is_gone: bool,
-    /// What was left when this was last computed, which takes a look at every pair.
+    /// The unsettled budget when this was last computed, which takes time for every pair.
     left: Option<Cost>,
 }
 
@@ -459,13 +459,13 @@ impl Chance {
             return;
         }
         self.left = Some(unsettled);
-        // An answer that does not exist yet may be the one.
+        // An answer that does not exist yet may be certified.
         self.is_gone =
             !books.may_get_answers() && certification_cost_min(books) > unsettled.units();
     }
 }
 
-/// The chance is computed again when this share of the money is gone.
+/// The chance is computed again when this share of the unsettled budget is spent.
 const CHANCE_CHECK_SHARE: f64 = 0.02;
 
 /// Changes whenever the same events would lead to another decision: another policy, certificate or

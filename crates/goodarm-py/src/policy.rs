@@ -126,7 +126,7 @@ impl Policy for PythonPolicy {
         let (what, arm, attribute) = match change {
             Change::Dispatched(arm, attribute) => ("dispatched", Some(arm.0), Some(attribute.0)),
             Change::Observed(arm, attribute) => ("observed", Some(arm.0), Some(attribute.0)),
-            Change::Left(arm) => ("left", Some(arm.0), None),
+            Change::Retired(arm) => ("left", Some(arm.0), None),
             Change::Lent(arm) => ("lent", Some(arm.0), None),
             Change::Released(arm) => ("released", Some(arm.0), None),
             Change::PriorsRefreshed => ("priors-refreshed", None, None),

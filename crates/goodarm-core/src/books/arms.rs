@@ -145,7 +145,12 @@ impl Arms {
     }
 
     /// A tally without the vote that proposed the arm: that vote is always for it.
-    pub(crate) fn unproposed(&self, arm: ArmId, attribute: AttributeId, tally: &Tally) -> Tally {
+    pub(crate) fn without_proposing_vote(
+        &self,
+        arm: ArmId,
+        attribute: AttributeId,
+        tally: &Tally,
+    ) -> Tally {
         let mut tally = *tally;
         if self.origin(arm) == Some(Source::Votes(attribute)) && tally.returned_count > 0 {
             tally.returned_count -= 1;

@@ -86,7 +86,8 @@ impl Learning {
             if problem.are_votes(attribute) {
                 let votes = |arm: ArmId| tally(arm).sum;
                 let leaders = leaders(problem, votes);
-                let tallies = leaders.map(|arm| arms.unproposed(arm, attribute, tally(arm)));
+                let tallies =
+                    leaders.map(|arm| arms.without_proposing_vote(arm, attribute, tally(arm)));
                 let tallies: Vec<Tally> = tallies.collect();
                 *prior = prior.refreshed(declared, tallies.iter().map(Sample::of));
                 prior.gap_sd = prior.gap_sd.max(GAP_SD_OF_VOTES_MIN);

@@ -131,7 +131,7 @@ impl Pairs {
 
     /// How far the evidence of a pair is above its base, as last computed.
     pub(super) fn margin(&self, arm: ArmId, attribute: AttributeId) -> f64 {
-        self.get(arm, attribute).evidence.held - self.base(attribute)
+        self.get(arm, attribute).evidence.value - self.base(attribute)
     }
 
     fn method(&self, attribute: AttributeId) -> EvidenceMethod<'_> {
@@ -143,9 +143,9 @@ impl Pairs {
         let evidence = &self.get(arm, attribute).evidence;
         let method = self.method(attribute);
         if !method.keeps_maximum {
-            return evidence.held;
+            return evidence.value;
         }
-        evidence.held.max(evidence.present(method, self.wealths(arm, attribute)))
+        evidence.value.max(evidence.present(method, self.wealths(arm, attribute)))
     }
 
     /// Whether none of these pairs takes more calls.
@@ -248,7 +248,7 @@ impl Pairs {
     pub(super) fn end_evidence(&mut self, arm: ArmId, attribute: AttributeId) {
         let evidence = &mut self.get_mut(arm, attribute).evidence;
         evidence.begins_at = Evidence::NEVER;
-        evidence.held = 0.0;
+        evidence.value = 0.0;
     }
 
     /// The scores of a pair, by this tally of it.

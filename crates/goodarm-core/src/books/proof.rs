@@ -93,7 +93,7 @@ impl Books {
         if let Some(questions) = self.problem.questions() {
             self.drop_useless_retries(questions.of(arm));
         }
-        self.changes.push(Change::Left(arm));
+        self.changes.push(Change::Retired(arm));
     }
 
     /// A pair's present evidence, not its maximum, with every call that is not back counted as its
@@ -103,7 +103,7 @@ impl Books {
         let evidence = &self.pairs.get(arm, attribute).evidence;
         let missing = evidence.count..self.stream_len(arm, attribute);
         if missing.is_empty() && self.problem.guarantee() == Guarantee::FalseDiscovery {
-            return evidence.held;
+            return evidence.value;
         }
         // A score that no number can replace is among the missing ones.
         if self.is_blocked(arm, attribute) {

@@ -169,7 +169,7 @@ impl Books {
                 self.absorb(arm, attribute, score);
             }
         }
-        self.changes.push(Change::Born(arm));
+        self.changes.push(Change::Added(arm));
         Some(arm)
     }
 

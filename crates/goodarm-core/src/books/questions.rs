@@ -137,7 +137,7 @@ impl QuestionState {
     }
 
     /// Votes by one attribute that are back, failed ones included.
-    pub fn votes_back_count(&self, attribute: AttributeId) -> u64 {
+    pub fn votes_returned_count(&self, attribute: AttributeId) -> u64 {
         self.votes(attribute).back_count
     }
 

@@ -374,7 +374,7 @@ impl Policy for BmaGai {
         self.fewest_pulls.on_change(books, change);
         match change {
             Change::Observed(arm, attribute) => self.observed(books, arm, attribute),
-            Change::Left(arm) => {
+            Change::Retired(arm) => {
                 self.conservative.set(arm.index(), f64::ABSENT);
                 self.optimistic.set(arm.index(), f64::ABSENT);
                 // The level of the others may fall, and resolve what was not.
@@ -388,7 +388,7 @@ impl Policy for BmaGai {
                     self.recompute(books, arm);
                 }
             }
-            Change::PriorsRefreshed | Change::Lent(_) | Change::Question(_) | Change::Born(_) => {}
+            Change::PriorsRefreshed | Change::Lent(_) | Change::Question(_) | Change::Added(_) => {}
         }
     }
 }

@@ -158,7 +158,7 @@ impl<M: Measure> Policy for Least<M> {
                     self.update(books, arm, attribute);
                 }
             }
-            Change::Observed(arm, _) | Change::Left(arm) | Change::Released(arm) => {
+            Change::Observed(arm, _) | Change::Retired(arm) | Change::Released(arm) => {
                 for attribute in books.problem().attributes() {
                     self.update(books, arm, attribute);
                 }
@@ -166,7 +166,7 @@ impl<M: Measure> Policy for Least<M> {
             Change::AffordableChanged => {
                 self.split_if_unaffordable(books);
             }
-            Change::PriorsRefreshed | Change::Lent(_) | Change::Question(_) | Change::Born(_) => {}
+            Change::PriorsRefreshed | Change::Lent(_) | Change::Question(_) | Change::Added(_) => {}
         }
     }
 }

@@ -205,13 +205,13 @@ impl<R: ArmIndex> Policy for Ranking<R> {
                 self.rate(books, arm);
                 self.rate_all_if_stale(books);
             }
-            Change::Left(arm) => {
+            Change::Retired(arm) => {
                 self.catch_up();
                 self.keys.set(self.ties.place_of(arm), f64::ABSENT);
                 self.rate_all_if_stale(books);
             }
             Change::PriorsRefreshed | Change::AffordableChanged => self.rate_all(books),
-            Change::Question(_) | Change::Born(_) => {}
+            Change::Question(_) | Change::Added(_) => {}
         }
     }
 }

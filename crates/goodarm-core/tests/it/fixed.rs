@@ -130,7 +130,7 @@ fn generators_and_solvers_have_as_many_calls_for_every_question() {
     for question in (0..3).map(QuestionId) {
         let state = books.question(question);
         assert_eq!([0, 1].map(|it| state.asked_count_of(GeneratorId(it))), [4, 4]);
-        assert_eq!(books.question(question).votes_back_count(JUDGE), 4);
+        assert_eq!(books.question(question).votes_returned_count(JUDGE), 4);
     }
     // Answers that were made are checked as well.
     assert!(books.problem().arm_count() > 4);

@@ -69,7 +69,7 @@ fn calls_that_the_policy_did_not_choose_are_replayed_as_well() {
                 let asked = match attribute {
                     Some(&attribute) => {
                         let service = session.books().problem().service_of(attribute);
-                        session.ask_another(service)
+                        session.ask_probe(service)
                     }
                     None => session.ask(),
                 };

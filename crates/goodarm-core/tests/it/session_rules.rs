@@ -181,7 +181,7 @@ fn calls_in_flight_are_limited_by_what_they_are_expected_to_cost() {
         while let Ask::Call(pull) = session.ask().expect("a good policy") {
             in_flight.push_back(pull);
         }
-        assert!(session.is_held_by_money());
+        assert!(session.is_limited_by_budget());
         let ledger = session.books().ledger();
         assert!(ledger.settled() + ledger.reserved() <= ledger.budget());
     };

@@ -49,7 +49,7 @@ impl JournaledSession {
             count > 0 && books.lane(service).in_flight_count() <= count
         };
         match throttled.find(is_stuck) {
-            Some((service, _)) => self.session.ask_another(service),
+            Some((service, _)) => self.session.ask_probe(service),
             None => self.session.ask(),
         }
     }

@@ -131,7 +131,7 @@ impl AnsweredQuestion {
         let mut spent = state.spent_on_answers().saturating_add(state.spent_on_votes());
         for attribute in problem.attributes() {
             if problem.are_votes(attribute) {
-                calls += books.question(question).votes_back_count(attribute);
+                calls += books.question(question).votes_returned_count(attribute);
             } else if problem.lead(attribute) == attribute {
                 for &answer in questions.answers(question) {
                     let tally = books.tally(answer, attribute);

@@ -100,7 +100,7 @@ fn crossings(process: &Process, draw: impl Fn(&mut Random) -> f64) -> (u32, u32)
         for _ in 0..SCORES_PER_RUN {
             evidence.absorb(method, Some(&mut wealths), draw(&mut random));
         }
-        above += u32::from(evidence.held >= level);
+        above += u32::from(evidence.value >= level);
         below += u32::from(evidence.against >= level);
     }
     (above, below)

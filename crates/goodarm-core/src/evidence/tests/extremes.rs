@@ -91,7 +91,7 @@ impl Stream {
         };
         self.evidence.absorb(method, Some(&mut self.wealths), score);
         assert!(!self.against_at_present().is_nan(), "ξ = {}", self.threshold);
-        let found = (self.evidence.held, self.evidence.against);
+        let found = (self.evidence.value, self.evidence.against);
         assert!(found.0.is_finite() && found.1.is_finite(), "ξ = {}: {found:?}", self.threshold);
         found
     }

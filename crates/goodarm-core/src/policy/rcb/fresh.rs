@@ -1,17 +1,18 @@
-//! Answers that do not exist yet: what would it cost to have one made and certified?
+//! The index of a *new answer*, one that is not made yet: an estimate, as all allocation.
 //!
-//! Making it is stage 0. A fresh answer to question i is good with probability θ_i, which begins at what
-//! first answers were worth over all questions and moves with what became of this question's own:
-//! θ_i = (κ θ̄ + Σ π)/(κ + tested), π an answer's own chance. The price of a fresh answer is then
-//! c/(θ_i f²) + Σ c_j (r_j - t_j + t_j/P_j), the stages of an answer without scores whose chance is bent
-//! to θ_i, and f how often this question's answers were new. Guesses, as all allocation.
+//! Making the answer is stage 0. A new answer to question i passes with probability
+//! θ_i = (κ θ̄ + Σ π)/(κ + tested), where π is the probability of each tested answer to the question, θ̄ the mean
+//! over the first answers to all questions, and κ the weight of θ̄ (`concentration`). The index is
+//! c/(θ_i f²) + Σ c_j (r_j - t_j + t_j/P_j): c is the price of making an answer, f the share of this question's
+//! answers that were new, and the sum is the index of an answer without scores, with pass probabilities
+//! rescaled so that their product is θ_i.
 
 use alloc::vec::Vec;
 
 use crate::books::{ArmStatus, Books, Lane};
 use crate::call::{Source, Target};
 use crate::num::real_size;
-use crate::policy::rcb::{RemainingCost, Stage, bend, staged_price};
+use crate::policy::rcb::{RemainingCost, Stage, rescale_pass_probabilities, staged_index};
 use crate::units::{ArmId, GeneratorId, QuestionId};
 
 /// When a question gets another answer.
@@ -40,7 +41,7 @@ pub(super) struct Population {
     thetas: Vec<f64>,
     /// After this many answers a question's own results weigh as much as those of all questions.
     concentration: f64,
-    /// An answer without scores: its stages, and its chance by the priors alone.
+    /// The stages of an answer without scores, and the probability that it passes, by the priors alone.
     stages: Vec<Stage>,
     chance: f64,
 }
@@ -145,7 +146,7 @@ impl RemainingCost {
 
     /// Corrects the belief about an arm by the results of its question's other answers; false if it should
     /// not be pulled at all.
-    pub(super) fn bend_by_question(&mut self, books: &Books, arm: ArmId) -> bool {
+    pub(super) fn adjust_by_question(&mut self, books: &Books, arm: ArmId) -> bool {
         let Some(questions) = books.problem().questions() else { return true };
         let question = questions.of(arm);
         match self.fresh_rule {
@@ -161,13 +162,13 @@ impl RemainingCost {
                 let chance: f64 =
                     self.stages.iter().map(|it| it.outlook.pass_probability).product();
                 let tilted = odds(chance) * odds(theta) / odds(self.population.chance);
-                bend(&mut self.stages, chance, tilted / (1.0 + tilted));
+                rescale_pass_probabilities(&mut self.stages, chance, tilted / (1.0 + tilted));
                 true
             }
         }
     }
 
-    /// The price of a certificate for an answer that does not exist yet, and the source to ask.
+    /// The index of a new answer, and the source to ask for it.
     pub(super) fn rate_fresh(
         &mut self,
         books: &Books,
@@ -206,7 +207,7 @@ impl RemainingCost {
             let own = self.population.thetas.get(generator.index()).copied();
             let theta = blend(theta, own.unwrap_or(theta), self.population.theta);
             let bill = lane(books, generator).mean_bill();
-            let price = bill / (theta * new * new) + self.price_at(theta);
+            let price = bill / (theta * new * new) + self.index_at(theta);
             if best.is_none_or(|(least, _)| price < least) {
                 best = Some((price, Source::Generator(generator)));
             }
@@ -224,7 +225,7 @@ impl RemainingCost {
     ) -> Option<(f64, Source)> {
         let problem = books.problem();
         let attribute = problem.attributes().find(|&it| problem.votes_propose(it))?;
-        let votes_back = books.question(question).votes_back_count(attribute);
+        let votes_back = books.question(question).votes_returned_count(attribute);
         let is_awaited = books.is_awaited(Target::Question(question, Source::Votes(attribute)));
         let mut answers = books.active_answers(question).into_iter();
         if answers.any(|arm| self.chance_beside_votes(books, arm) >= FAILED_BELOW)
@@ -239,7 +240,7 @@ impl RemainingCost {
         #[expect(clippy::cast_precision_loss, reason = "a count of votes")]
         let new = ((real_size(answer_count) + 1.0) / (votes_back as f64 + 1.0)).min(1.0);
         let price =
-            books.lane_of(attribute).mean_bill() / (theta * new * new) + self.price_at(theta);
+            books.lane_of(attribute).mean_bill() / (theta * new * new) + self.index_at(theta);
         Some((price, Source::Votes(attribute)))
     }
 
@@ -251,11 +252,11 @@ impl RemainingCost {
         others.map(|attribute| self.pass_probability(books, (arm, attribute))).product()
     }
 
-    /// What certifying an answer without scores costs, if its chance is θ.
-    fn price_at(&self, theta: f64) -> f64 {
+    /// The index of an answer without scores that passes with probability θ.
+    fn index_at(&self, theta: f64) -> f64 {
         let mut stages = self.population.stages.clone();
-        bend(&mut stages, self.population.chance, theta);
-        staged_price(&stages)
+        rescale_pass_probabilities(&mut stages, self.population.chance, theta);
+        staged_index(&stages)
     }
 }
 
@@ -263,7 +264,7 @@ fn is_tested(books: &Books, arm: ArmId) -> bool {
     let mut attributes = books.problem().attributes();
     attributes.any(|attribute| {
         let tally = books.tally(arm, attribute);
-        books.arms.unproposed(arm, attribute, tally).returned_count > 0
+        books.arms.without_proposing_vote(arm, attribute, tally).returned_count > 0
     })
 }
 

@@ -121,7 +121,7 @@ fn a_vote_scores_every_answer_for_one_price() {
     let pull = ask(&mut books, VOTES);
     books.fail(pull.ticket, Failure::Counted(CountedFailure::TimedOut), UNIT).unwrap();
     assert_eq!(sums(&books), [(4, 0.0), (4, 1.0), (4, 0.0), (0, 0.0)]);
-    assert_eq!(books.question(QUESTION).votes_back_count(FIRST), 4);
+    assert_eq!(books.question(QUESTION).votes_returned_count(FIRST), 4);
 }
 
 /// Votes enter the evidence of all answers in dispatch order, also of one that is born in between.
@@ -469,7 +469,7 @@ fn a_call_in_place_of_one_that_hangs_is_about_another_question() {
         let mut run = session();
         let ask = |run: &mut Session| {
             let service = run.books().problem().service(Target::Question(QUESTION, source));
-            run.ask_another(service)
+            run.ask_probe(service)
         };
         let mut events = Vec::new();
         for expected in [0, 1, 2] {

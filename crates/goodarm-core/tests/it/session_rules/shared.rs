@@ -306,8 +306,7 @@ fn a_hanging_call_is_awaited_by_each_of_its_attributes() {
     let mut events = Vec::new();
     let ask = |session: &mut goodarm_core::Session, arm, events: &mut Vec<Event>| {
         script.request(arm, FIRST);
-        let pull =
-            pulled(session.ask_another(session.books().problem().service_of(SECOND)).unwrap());
+        let pull = pulled(session.ask_probe(session.books().problem().service_of(SECOND)).unwrap());
         events.push(pull.into());
         pull
     };

@@ -71,7 +71,7 @@ fn one_fast_call_is_always_allowed_beside_slow_ones() {
     pulled(session.ask().expect("a good policy"));
     script.request(0, FIRST);
     assert_eq!(session.ask(), Ok(Ask::Wait));
-    assert!(session.is_held_by_money());
+    assert!(session.is_limited_by_budget());
     script.request(1, SECOND);
     pulled(session.ask().expect("a good policy"));
 }
@@ -86,7 +86,7 @@ fn a_policy_that_names_a_service_at_its_limit_waits() {
     let pull = pulled(session.ask().expect("a good policy"));
     script.request(1, FIRST);
     assert_eq!(session.ask(), Ok(Ask::Wait));
-    assert!(!session.is_held_by_money());
+    assert!(!session.is_limited_by_budget());
     session.tell(pull.ticket, 1.0, UNIT).expect("it is in flight");
     script.request(1, FIRST);
     pulled(session.ask().expect("a good policy"));
