@@ -1,5 +1,5 @@
-//! Calls on their way to Python and back. A run puts calls in; threads, an event loop or a cluster
-//! take them out and put outcomes back.
+//! A queue of calls to Python functions. A run enqueues calls; threads, an event loop or a cluster dequeue
+//! them and return outcomes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -54,9 +54,9 @@ struct Out {
 }
 
 impl State {
-    fn take(&mut self, now: Instant) -> Option<(u64, String)> {
+    fn dequeue(&mut self, now: Instant) -> Option<(u64, String)> {
         while let Some(Waiting { number, json, sender, .. }) = self.waiting.pop_front() {
-            // A closed channel means that the run was left.
+            // A closed channel means that the run was dropped.
             if !sender.is_closed() {
                 self.out.insert(number, Out { since: now, sender });
                 return Some((number, json));
@@ -71,7 +71,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, candidate: &Candidate) -> oneshot::Receiver<Attempt<Reply>> {
+    fn enqueue(&self, candidate: &Candidate) -> oneshot::Receiver<Attempt<Reply>> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state();
         let number = state.number_next;
@@ -83,8 +83,8 @@ impl Shared {
         receiver
     }
 
-    /// Waits for calls, and takes at most `most`; `None` when the mailbox is closed.
-    fn take(
+    /// Waits for calls, and dequeues at most `most`; `None` when the mailbox is closed.
+    fn dequeue(
         &self,
         most: usize,
         linger: Duration,
@@ -115,12 +115,12 @@ impl Shared {
             };
         }
         let now = Instant::now();
-        Some(std::iter::from_fn(|| state.take(now)).take(most).collect())
+        Some(std::iter::from_fn(|| state.dequeue(now)).take(most).collect())
     }
 
     /// The next call, without waiting for it.
-    fn take_one(&self) -> Option<(u64, String)> {
-        self.state().take(Instant::now())
+    fn dequeue_one(&self) -> Option<(u64, String)> {
+        self.state().dequeue(Instant::now())
     }
 
     /// Sends an outcome to the run; false if the run does not wait for it any more.
@@ -143,11 +143,11 @@ impl Mailbox {
         Ok(Self(Arc::new(shared)))
     }
 
-    /// Waits for calls and takes at most `most` of them, each as its number and its candidate; after the
+    /// Waits for calls and dequeues at most `most` of them, each as its number and its candidate; after the
     /// first it waits `linger` seconds for more. Returns None when the mailbox is closed, and an empty
     /// list after `wait` seconds without a call.
-    #[pyo3(signature = (most, linger = 0.0, wait = None))]
-    fn take<'py>(
+    #[pyo3(name = "take", signature = (most, linger = 0.0, wait = None))]
+    fn dequeue<'py>(
         &self,
         py: Python<'py>,
         most: usize,
@@ -157,14 +157,16 @@ impl Mailbox {
         let (linger, wait) = (duration(linger)?, wait.map(duration).transpose()?);
         // A time beyond the range of the clock means no limit.
         let until = wait.and_then(|wait| Instant::now().checked_add(wait));
-        let Some(taken) = py.detach(|| self.0.take(most, linger, until)) else { return Ok(None) };
+        let Some(taken) = py.detach(|| self.0.dequeue(most, linger, until)) else {
+            return Ok(None);
+        };
         let loads = json_loads(py)?;
         let parsed = |(number, json)| Ok((number, loads.call1((json,))?));
         taken.into_iter().map(parsed).collect::<PyResult<_>>().map(Some)
     }
 
-    /// Puts back the outcome of one call, if given, waits for the next call and takes it. Returns None
-    /// when the mailbox is closed.
+    /// Returns the outcome of one call to the run, if given, and waits for the next call. The result is
+    /// None when the mailbox is closed.
     #[pyo3(signature = (outcome))]
     fn next<'py>(
         &self,
@@ -172,20 +174,21 @@ impl Mailbox {
         outcome: Option<(u64, Bound<'py, PyAny>)>,
     ) -> PyResult<Option<Taken<'py>>> {
         if let Some((number, outcome)) = outcome {
-            self.put_one(number, &outcome);
+            self.return_outcome(number, &outcome);
         }
-        let taken = self.0.take_one().or_else(|| {
-            py.detach(|| self.0.take(1, Duration::ZERO, None)).and_then(|mut taken| taken.pop())
+        let taken = self.0.dequeue_one().or_else(|| {
+            py.detach(|| self.0.dequeue(1, Duration::ZERO, None)).and_then(|mut taken| taken.pop())
         });
         let Some((number, json)) = taken else { return Ok(None) };
         Ok(Some((number, json_loads(py)?.call1((json,))?)))
     }
 
-    /// Puts back outcomes: the number of each call, and a score or one of the tuples
+    /// Returns outcomes to the run: the number of each call, and a score or one of the tuples
     /// `("score", score, cost, reply)`, `("failed", failure, reason, cost, reply)`,
     /// `("void", reason, retry_after)` and `("lost", reason)`. Outcomes that the run does not wait for are dropped.
-    fn put(&self, outcomes: Vec<(u64, Bound<'_, PyAny>)>) {
-        outcomes.iter().for_each(|(number, outcome)| self.put_one(*number, outcome));
+    #[pyo3(name = "put")]
+    fn return_outcomes(&self, outcomes: Vec<(u64, Bound<'_, PyAny>)>) {
+        outcomes.iter().for_each(|(number, outcome)| self.return_outcome(*number, outcome));
     }
 
     /// The number of calls that have waited for at least `seconds`.
@@ -207,7 +210,8 @@ impl Mailbox {
             if let Some(Out { since, sender }) = state.out.remove(number) {
                 let reason = format!("no answer within {} s", timeout.as_secs_f64());
                 let reply = Reply::failed(CountedFailure::TimedOut, reason);
-                let _ = sender.send(answered(reply, None, since.elapsed(), String::new()));
+                let _ =
+                    sender.send(attempt_with_reply(reply, None, since.elapsed(), String::new()));
             }
         }
         late
@@ -225,11 +229,11 @@ impl Mailbox {
 
 impl Mailbox {
     /// An outcome that cannot be read counts as a failure, so that its call is not lost.
-    fn put_one(&self, number: u64, outcome: &Bound<'_, PyAny>) {
+    fn return_outcome(&self, number: u64, outcome: &Bound<'_, PyAny>) {
         self.0.give(number, |worked| {
             attempt_of(outcome, worked).unwrap_or_else(|error| {
                 let reply = Reply::failed(CountedFailure::Unreadable, error.to_string());
-                answered(reply, None, worked, String::new())
+                attempt_with_reply(reply, None, worked, String::new())
             })
         });
     }
@@ -245,7 +249,7 @@ impl Mailbox {
 /// The attempt that a value from Python stands for, of a call that took this long.
 fn attempt_of(outcome: &Bound<'_, PyAny>, worked: Duration) -> PyResult<Attempt<Reply>> {
     if let Ok(score) = outcome.cast::<PyFloat>() {
-        return Ok(answered(Reply::score(score.extract()?), None, worked, String::new()));
+        return Ok(attempt_with_reply(Reply::score(score.extract()?), None, worked, String::new()));
     }
     let outcome = outcome.cast::<PyTuple>()?;
     let text = |index: usize| -> PyResult<String> {
@@ -258,14 +262,14 @@ fn attempt_of(outcome: &Bound<'_, PyAny>, worked: Duration) -> PyResult<Attempt<
     Ok(match text(0)?.as_str() {
         "score" => {
             let reply = Reply::score(outcome.get_item(1)?.extract()?);
-            answered(reply, cost(2)?, worked, text(3)?)
+            attempt_with_reply(reply, cost(2)?, worked, text(3)?)
         }
         "failed" => {
             let name = text(1)?;
             let Some(Failure::Counted(failure)) = Failure::from_name(&name) else {
                 return Err(PyValueError::new_err(format!("{name:?} is not a counted failure")));
             };
-            answered(Reply::failed(failure, text(2)?), cost(3)?, worked, text(4)?)
+            attempt_with_reply(Reply::failed(failure, text(2)?), cost(3)?, worked, text(4)?)
         }
         "void" => {
             let seconds: Option<f64> = outcome.get_item(2)?.extract()?;
@@ -285,7 +289,12 @@ fn attempt_of(outcome: &Bound<'_, PyAny>, worked: Duration) -> PyResult<Attempt<
     })
 }
 
-fn answered(reply: Reply, cost: Option<Cost>, worked: Duration, text: String) -> Attempt<Reply> {
+fn attempt_with_reply(
+    reply: Reply,
+    cost: Option<Cost>,
+    worked: Duration,
+    text: String,
+) -> Attempt<Reply> {
     let usage = Usage { cost, worked, ..reply.usage };
     Attempt::Answered(Reply { usage, text, ..reply })
 }
@@ -303,8 +312,8 @@ struct PythonFunction {
 
 impl PythonFunction {
     async fn attempt(&self, candidate: &Candidate) -> Attempt<Reply> {
-        self.shared.put(candidate).await.unwrap_or_else(|_| {
-            // The mailbox was closed, which happens only when a run is left.
+        self.shared.enqueue(candidate).await.unwrap_or_else(|_| {
+            // The mailbox was closed, which happens only when a run is dropped.
             Attempt::Hopeless { reason: "the verifier takes no more calls".into() }
         })
     }
