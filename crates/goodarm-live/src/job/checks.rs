@@ -1,4 +1,4 @@
-//! The checks of a job, and what they make of it: its services, its run terms, its problem.
+//! Checks a job, and computes its services, its run terms and its problem.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,38 +42,31 @@ pub(super) struct JobSource {
 /// Checks a job.
 pub(super) fn assemble(spec: JobSpec, source: JobSource) -> Result<Job, JobError> {
     let JobSpec { settings, candidates, verifiers, questions } = spec;
-    let JobSource { path, text, candidates_name, places, mut problems } = source;
-    let settings = settings.in_force();
-    let questions = questions.map(|questions| questions.in_force(&settings));
-    error::extend(&mut problems, None, settings.problems());
+    let JobSource { path, text, candidates_name, places, problems: mut faults } = source;
+    let settings = settings.with_recording_defaults();
+    let questions = questions.map(|questions| questions.with_recording_defaults(&settings));
+    error::extend(&mut faults, None, settings.problems());
     if let Some(questions) = &questions {
-        error::extend(&mut problems, None, questions.problems(&settings));
-        if problems.is_empty() {
+        error::extend(&mut faults, None, questions.problems(&settings));
+        if faults.is_empty() {
             let nothing = questions.nothing_to_certify(&candidates, &verifiers);
-            error::extend(&mut problems, None, nothing.into_iter().collect());
+            error::extend(&mut faults, None, nothing.into_iter().collect());
         }
     }
     let name = Path::new(&candidates_name);
     let subjects = JobSubjects::new(questions, candidates, &verifiers, &settings.id_field, name);
     let mut subjects =
         subjects.map_err(|error| JobError::one(ProblemKind::Candidates, error.to_string()))?;
-    if verifiers.is_empty() && problems.iter().all(|problem| problem.verifier.is_none()) {
+    if verifiers.is_empty() && faults.iter().all(|fault| fault.verifier.is_none()) {
         let needed = KeyProblem::missing("verifiers", "at least one [[verifiers]] is needed");
-        error::extend(&mut problems, None, vec![needed]);
+        error::extend(&mut faults, None, vec![needed]);
     }
     let generators = std::mem::take(&mut subjects.generators);
-    let (verifier_places, generator_places) = places.split_at(verifiers.len());
     let names = BTreeSet::new();
-    let mut checker = Checker { settings: &settings, subjects: &subjects, names, problems };
-    let verifiers = checker.services(verifier_places, verifiers, false);
-    let generators = checker.services(generator_places, generators, true);
-    JobError::check(checker.problems)?;
-    let generator_terms = generators.iter().map(CheckedService::generator_terms).collect();
-    let verifier_count = verifiers.len();
-    let (mut services, verifier_terms) = with_terms(verifiers);
-    services.extend(generators.into_iter().map(|it| it.service));
-    check_fields(&subjects, &services)?;
-    check_draws(&services)?;
+    let checker = Checker { settings: &settings, subjects: &subjects, names, problems: faults };
+    let CheckedServices { mut services, verifier_terms, generator_terms } =
+        checker.all(&places, verifiers, generators)?;
+    let verifier_count = services.len() - generator_terms.len();
     let manifests = services.iter().map(|it| &it.service.manifest);
     let redactor = Secrets::united(manifests.clone().filter_map(|it| it.secrets.as_deref()));
     let files = manifests.flat_map(|it| it.files.clone());
@@ -138,6 +131,25 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
+    /// All services, or all of their problems. `places` are those of the verifiers, then of the generators.
+    fn all(
+        mut self,
+        places: &[usize],
+        verifiers: Vec<ServiceSpec>,
+        generators: Vec<ServiceSpec>,
+    ) -> Result<CheckedServices, JobError> {
+        let (verifier_places, generator_places) = places.split_at(verifiers.len());
+        let verifiers = self.services(verifier_places, verifiers, false);
+        let generators = self.services(generator_places, generators, true);
+        JobError::check(self.problems)?;
+        let generator_terms = generators.iter().map(CheckedService::generator_terms).collect();
+        let (mut services, verifier_terms) = with_terms(verifiers);
+        services.extend(generators.into_iter().map(|it| it.service));
+        check_fields(self.subjects, &services)?;
+        check_draws(&services)?;
+        Ok(CheckedServices { services, verifier_terms, generator_terms })
+    }
+
     /// The services without problems; `places` are their places in the job.
     fn services(
         &mut self,
@@ -200,8 +212,7 @@ impl Checker<'_> {
         match (makes_answers, spec.service.manifest.answers_questions) {
             (false, true) => {
                 if spec.scores.is_some_and(|it| it != Scores::Binary) {
-                    let message =
-                        "a reply agrees with an answer or does not: \"binary\", or nothing";
+                    let message = "must be \"binary\" or omitted for a solver";
                     problems.push(KeyProblem::new("scores", message));
                 }
                 if self.subjects.questions.is_none() {
@@ -220,7 +231,12 @@ impl Checker<'_> {
         let pricing = spec.pricing.or_else(|| spec.service.manifest.price.pricing(unit));
         let pricing = pricing.ok_or_else(|| {
             let unit = format!("{unit:?}").to_lowercase();
-            KeyProblem::missing("price", format!("what a call costs, in {unit}, is needed (or metered, for what it turns out to take)"))
+            KeyProblem::missing(
+                "price",
+                format!(
+                    "missing; give the price of a call in {unit}, or metered to be billed by usage"
+                ),
+            )
         })?;
         let tariff = Tariff::new(&pricing, || self.subjects.extent(&spec.service))?;
         if budget != Cost::ZERO && tariff.ceiling > budget {
@@ -232,6 +248,13 @@ impl Checker<'_> {
         }
         Ok(tariff)
     }
+}
+
+/// The services of a job, first the verifiers, and their terms.
+struct CheckedServices {
+    services: Vec<JobService>,
+    verifier_terms: Vec<VerifierTerms>,
+    generator_terms: Vec<GeneratorTerms>,
 }
 
 /// A service without problems, and what its run terms need.

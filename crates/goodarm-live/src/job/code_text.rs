@@ -1,4 +1,4 @@
-//! The text that stands for the file of a job made in code.
+//! Writes a job that was defined in code in the form of a job file.
 
 use std::fmt::Write as _;
 

@@ -39,7 +39,7 @@ impl QuestionSpec {
     }
 
     /// In a recording, each generator makes `calls_per_pair` answers to a question.
-    pub(super) fn in_force(self, settings: &JobSettings) -> Self {
+    pub(super) fn with_recording_defaults(self, settings: &JobSettings) -> Self {
         let calls = settings.calls_per_pair.filter(|_| !self.generators.is_empty());
         let Some(calls) = calls else { return self };
         let candidates_max = usize::try_from(calls).unwrap_or(usize::MAX);
@@ -52,7 +52,7 @@ impl QuestionSpec {
             || settings.is_recording();
         if !is_sound {
             let message = format!(
-                "{:?}{} does not hold where answers share a question: with a good answer that is certified its bad siblings leave, and the level falls while the worst of them is still there (docs/certificates.md); \"lent\" and \"union\" hold",
+                "{:?}{} cannot be used when several answers belong to one question: its error bound is not valid there (docs/certificates.md). Use \"lent\" or \"union\".",
                 settings.guarantee.to_string(),
                 match settings.policy.as_str() {
                     RCB => String::new(),

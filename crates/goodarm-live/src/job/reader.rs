@@ -73,7 +73,8 @@ pub(super) fn parse(path: &Path, text: String, mut inputs: JobInputs) -> Result<
         read.extend(entry.read(given, &inputs.kinds, &mut problems));
     }
     for name in inputs.verifiers.keys() {
-        let message = format!("{name:?} is given and not among them");
+        let message =
+            format!("a function was passed for {name:?}, but the job has no verifier of that name");
         error::extend(&mut problems, None, vec![KeyProblem::new("verifiers", message)]);
     }
     let result = match file {
@@ -264,7 +265,8 @@ fn unknown_kind(name: &str, kinds: &ServiceKinds) -> KeyProblem {
 const GENERATOR: &str = "generator";
 /// The kind of functions in jobs that the Python package writes.
 const PYTHON: &str = "python";
-const PYTHON_HINT: &str = "a function of Python's is given from there: goodarm.run(\"job.toml\", verifiers={\"name\": function})";
+const PYTHON_HINT: &str =
+    "it works only from Python: goodarm.run(\"job.toml\", verifiers={\"name\": function})";
 
 /// Makes the job.
 fn build(
@@ -330,7 +332,7 @@ impl SpecBuilder<'_> {
         for ReadService { place, keys, own, .. } in read {
             let mut more = rubric::problems(&keys);
             if matches!(keys.votes, Some(VotesKey::Number(_))) && keys.kind != "llm" {
-                let message = "only an llm solver makes several draws a call: a list such as [1, 5] says what single ones imply";
+                let message = "a number needs an llm solver (several samples a call); other kinds take a list of majority sizes, such as [1, 5]";
                 more.push(KeyProblem::new("votes", message));
             }
             let list = asked.map(|asked| &asked.list);
@@ -431,7 +433,7 @@ fn read_candidates(
     };
     if list.fields_of_all().contains(&answer_field) {
         list.note(format!(
-            "{}: the questions have a field {answer_field:?}, which the answers replace; answer_field names another",
+            "{}: the questions have a field {answer_field:?}: it would be overwritten; set answer_field to another name",
             file.questions.as_deref().unwrap_or_default()
         ));
     }
@@ -452,8 +454,7 @@ impl ReadGenerator {
         let GeneratorKeys { extract, pattern, pointer, vote, .. } = &self.keys;
         let is_vote = *vote == Some(true);
         if service.threshold.is_none() && is_vote {
-            let message =
-                "with vote = true: how often a reply must agree with an answer, such as 0.5";
+            let message = "missing (needed with vote = true), such as 0.5";
             problems.push(KeyProblem::missing("threshold", message));
         }
         if service.threshold.is_some() && !is_vote {

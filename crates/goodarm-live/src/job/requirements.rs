@@ -28,19 +28,19 @@ pub(super) fn of(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<V
     }
     let threshold = spec.threshold.or(spec.service.manifest.threshold);
     let scores = spec.scores.unwrap_or(spec.service.manifest.scores);
-    problems.extend(claim_problem(threshold, scores));
+    problems.extend(threshold_problem(threshold, scores));
     let Some(sizes) = &spec.votes else {
         let threshold = threshold?;
         return Some(vec![Requirement { criterion: None, threshold, scores, votes: None }]);
     };
     if scores != Scores::Binary {
-        let message = "a draw agrees or does not: scores = \"binary\" is needed";
+        let message = "needs scores = \"binary\"";
         problems.push(KeyProblem::new("votes", message));
     }
     problems.extend(votes::problem(sizes).map(|message| KeyProblem::new("votes", message)));
     let wanted = threshold.filter(|_| problems.is_empty())?;
     let threshold = votes::single_draw(sizes, wanted);
-    problems.extend(claim_problem(Some(threshold), scores));
+    problems.extend(threshold_problem(Some(threshold), scores));
     let votes = Some(VoteTerms { sizes: sizes.clone(), threshold: wanted });
     Some(vec![Requirement { criterion: None, threshold, scores, votes }])
 }
@@ -72,21 +72,21 @@ fn criteria(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Re
                 "{name}: one call scores all criteria: set scores = \"exact\" for the verifier, or for no criterion"
             ));
         }
-        if let Some(problem) = claim_problem(Some(*threshold), own.unwrap_or(scores)) {
+        if let Some(problem) = threshold_problem(Some(*threshold), own.unwrap_or(scores)) {
             wrong(format!("{name}: {}: {}", problem.key, problem.message));
         }
     }
-    let claim = |it: &CriterionSpec| Requirement {
+    let requirement = |it: &CriterionSpec| Requirement {
         criterion: Some(it.name.clone()),
         threshold: it.threshold,
         scores: it.scores.unwrap_or(scores),
         votes: None,
     };
-    (problems.len() == before).then(|| spec.criteria.iter().map(claim).collect())
+    (problems.len() == before).then(|| spec.criteria.iter().map(requirement).collect())
 }
 
-/// The problem of a threshold for such scores, if any.
-fn claim_problem(threshold: Option<f64>, scores: Scores) -> Option<KeyProblem> {
+/// The problem of a threshold for these scores, if any.
+fn threshold_problem(threshold: Option<f64>, scores: Scores) -> Option<KeyProblem> {
     let [lowest, highest] = scores.range();
     match threshold {
         // Reports draw scores from 0 to 1.

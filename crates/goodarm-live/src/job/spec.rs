@@ -1,4 +1,4 @@
-//! What code states of a job, and what a program adds to a job file.
+//! A job defined in code, and what a program adds to a job file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -104,7 +104,8 @@ pub struct ServiceSpec {
     pub rate: Option<f64>,
     /// Calls that may be in flight at once; by default those of the job.
     pub concurrency: Option<usize>,
-    /// Void attempts of one call before it counts as the lowest score; `None` if there is no limit.
+    /// Retries of one call after failed attempts (429, 503, no connection) before it is given up and counts as
+    /// the lowest score. `None`: unlimited during an outage; five while other calls get replies.
     pub retries: Option<u32>,
     /// How long it may be down before the run stops, to be resumed.
     pub patience: Duration,
@@ -177,8 +178,9 @@ impl JobSettings {
         self.policy == FIXED
     }
 
-    /// A recording certifies nothing, so it has no guarantee and never becomes hopeless.
-    pub(super) fn in_force(self) -> Self {
+    /// The settings, or for a recording those that it implies: it certifies nothing, so it has no guarantee and
+    /// never becomes hopeless.
+    pub(super) fn with_recording_defaults(self) -> Self {
         if !self.is_recording() {
             return self;
         }

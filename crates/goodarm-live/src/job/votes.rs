@@ -24,7 +24,7 @@ pub(super) fn single_draw(sizes: &[u32], wanted: f64) -> f64 {
 }
 
 fn single_draw_of(size: u32, wanted: f64) -> f64 {
-    // One draw is its own majority, and by symmetry a half is that of any number of halves.
+    // Trivial cases: size 1, and p = 0.5, where every majority also has probability 0.5.
     #[expect(clippy::float_cmp, reason = "it holds for this number alone")]
     if size == 1 || wanted == 0.5 {
         return wanted;

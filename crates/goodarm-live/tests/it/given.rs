@@ -70,7 +70,11 @@ fn candidates_and_verifiers_that_are_given_need_no_file() {
 
 #[test]
 fn what_is_given_and_not_named_is_refused_and_so_are_keys_of_other_kinds() {
-    check_refused(JOB, given("miror"), "\"miror\" is given and not among them");
+    check_refused(
+        JOB,
+        given("miror"),
+        "a function was passed for \"miror\", but the job has no verifier",
+    );
     check_refused(&format!("{JOB}url = \"http://a\"\n"), given("mirror"), "url: no such key");
     check_refused(JOB, JobInputs::default(), "goodarm.run(");
 }

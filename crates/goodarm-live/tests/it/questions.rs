@@ -472,9 +472,9 @@ fn what_cannot_be_is_refused_with_its_reason() {
         (
             "seed = 3",
             "guarantee = \"holm\"",
-            "guarantee: \"holm\" does not hold where answers share a question",
+            "guarantee: \"holm\" cannot be used when several answers belong to one question",
         ),
-        ("seed = 3", "guarantee = \"fdr\"", "guarantee: \"fdr\" does not hold"),
+        ("seed = 3", "guarantee = \"fdr\"", "guarantee: \"fdr\" cannot be used"),
         (
             "seed = 3",
             "policy = \"uniform\"\nguarantee = \"union\"",
@@ -487,14 +487,10 @@ fn what_cannot_be_is_refused_with_its_reason() {
         (
             "threshold = 0.5",
             "threshold = 0.5\nscores = \"exact\"",
-            "scores: a reply agrees with an answer or does not",
+            "scores: must be \"binary\" or omitted for a solver",
         ),
         ("candidates_max = 4", "candidate_max = 4", "did you mean `candidates_max`?"),
-        (
-            "candidates_max = 4",
-            "vote = true",
-            "threshold: with vote = true: how often a reply must agree",
-        ),
+        ("candidates_max = 4", "vote = true", "threshold: missing (needed with vote = true)"),
         (
             "candidates_max = 4",
             "candidates_max = 4\nvote = true\nthreshold = 0.5",
