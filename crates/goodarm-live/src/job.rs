@@ -136,8 +136,8 @@ impl JobService {
             }
             Verdict::Exhausted(reason) => Verdict::Exhausted(self.redactor.remove(reason)),
             Verdict::Answer(answer) => {
-                let AnswerReply { text, last } = *answer;
-                Verdict::answer(self.redactor.remove(text), self.redactor.remove(last))
+                let AnswerReply { text, final_answer } = *answer;
+                Verdict::answer(self.redactor.remove(text), self.redactor.remove(final_answer))
             }
             Verdict::Scores(scores) => {
                 let clean = |score: Result<f64, String>| {

@@ -166,7 +166,7 @@ impl FinalAnswerRule {
 /// The text of an answer without its final answer yet.
 fn unread(reply: &Reply) -> Option<&str> {
     match &reply.verdict {
-        Verdict::Answer(answer) if answer.last.is_empty() => Some(&answer.text),
+        Verdict::Answer(answer) if answer.final_answer.is_empty() => Some(&answer.text),
         _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! Decides when the next request to a service may be sent, and to which of its addresses. A throttle enforces
 //! the rate and the number of requests in flight, backs off when the server asks for it, and closes while the
-//! service is down. A service without a first score is on trial: it gets few requests, and few failures end it.
+//! service is down. A service that never gave a score is on trial: it gets few requests, and it is closed for good
+//! after few failures.
 
 mod addresses;
 mod backoff;
@@ -29,8 +30,8 @@ pub struct CallLimits {
     pub concurrency: usize,
     /// Requests per second.
     pub rate: Option<f64>,
-    /// Void attempts of one call before it counts as given up. `None`: until it is clear whether the service
-    /// throttles only the calls on this answer, or all.
+    /// Retries of one call after failed attempts (429, 503, no connection) before it is given up. `None`:
+    /// unlimited during an outage; five while other calls get replies.
     pub retries: Option<u32>,
     /// How long the service may be down.
     pub patience: Duration,
@@ -57,24 +58,24 @@ struct Shared {
     /// Calls that wait for a turn. Only the first one is woken: waking all on each change would take more time
     /// than the calls.
     queue: tokio::sync::Mutex<()>,
-    /// Admits one call at a time to the queue, of the calls that were never throttled.
-    gate: tokio::sync::Mutex<()>,
+    /// First attempts pass here one at a time; retries bypass it.
+    new_calls_gate: tokio::sync::Mutex<()>,
     changed: Notify,
-    /// Wakes calls outside the queue: calls that the trial holds back, and throttled calls. It is separate, so
-    /// that they do not take the wake-up of a request.
-    apart_changed: Notify,
+    /// Wakes calls outside the queue: calls that the trial holds back, and throttled calls. Separate from
+    /// `changed`, so that they do not consume the wake-up of a call in the queue.
+    outside_queue_changed: Notify,
 }
 
 #[derive(Debug)]
 struct State {
     stopping: bool,
-    out: usize,
+    requests_in_flight: usize,
     next_turn_at: Option<Instant>,
-    /// Attempts on trial without a connection.
+    /// Failed attempts without a reply and without Retry-After.
     unreached_in_a_row: u32,
     is_on_trial: bool,
     /// Calls that have begun and not ended. One call may send several requests.
-    calls_out: u32,
+    calls_in_flight: u32,
     unscored_in_a_row: u32,
     retry_count: u64,
     /// The outage of the service as a whole.
@@ -97,11 +98,11 @@ impl Throttle {
     pub fn new(limits: CallLimits) -> Self {
         let state = State {
             stopping: false,
-            out: 0,
+            requests_in_flight: 0,
             next_turn_at: None,
             unreached_in_a_row: 0,
             is_on_trial: false,
-            calls_out: 0,
+            calls_in_flight: 0,
             unscored_in_a_row: 0,
             retry_count: 0,
             backoff: Backoff::OPEN,
@@ -111,9 +112,9 @@ impl Throttle {
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             queue: tokio::sync::Mutex::const_new(()),
-            gate: tokio::sync::Mutex::const_new(()),
+            new_calls_gate: tokio::sync::Mutex::const_new(()),
             changed: Notify::const_new(),
-            apart_changed: Notify::const_new(),
+            outside_queue_changed: Notify::const_new(),
         });
         let redactor = Redactor::default();
         Self { limits, transcript: Arc::default(), redactor, answer: None, shared }
@@ -151,11 +152,11 @@ impl Throttle {
     }
 
     /// Waits until a call may begin. A service on trial gets few calls, since they may be wasted. Every call
-    /// ends with `scored`, `unscored` or `unmade`.
+    /// ends with `record_score`, `record_no_score` or `record_not_made`.
     pub async fn begin(&self) {
         while !self.try_begin() {
             // Registered before the check, so that a change between check and wait is not missed.
-            let mut changed = pin!(self.shared.apart_changed.notified());
+            let mut changed = pin!(self.shared.outside_queue_changed.notified());
             changed.as_mut().enable();
             if self.try_begin() {
                 return;
@@ -166,29 +167,29 @@ impl Throttle {
 
     fn try_begin(&self) -> bool {
         let mut state = self.state();
-        let begun = state.calls_out + state.unscored_in_a_row;
+        let begun = state.calls_in_flight + state.unscored_in_a_row;
         let is_held = state.is_on_trial && begun >= UNSCORED_ON_TRIAL_MAX && !state.stopping;
-        state.calls_out += u32::from(!is_held);
+        state.calls_in_flight += u32::from(!is_held);
         !is_held
     }
 
     /// A call gave a score: the service works.
-    pub fn scored(&self) {
+    pub fn record_score(&self) {
         let mut state = self.state();
-        state.calls_out = state.calls_out.saturating_sub(1);
+        state.calls_in_flight = state.calls_in_flight.saturating_sub(1);
         state.unscored_in_a_row = 0;
         let was_on_trial = std::mem::replace(&mut state.is_on_trial, false);
         let had_outage = state.backoff.end(|kind| kind == OutageKind::Unscored);
         if was_on_trial || had_outage {
-            self.shared.apart_changed.notify_waiters();
+            self.shared.outside_queue_changed.notify_waiters();
             self.shared.changed.notify_waiters();
         }
     }
 
     /// A call was made and gave no score. Returns whether the service is on trial.
-    pub fn unscored(&self, reason: &str) -> bool {
+    pub fn record_no_score(&self, reason: &str) -> bool {
         let mut state = self.state();
-        state.calls_out = state.calls_out.saturating_sub(1);
+        state.calls_in_flight = state.calls_in_flight.saturating_sub(1);
         state.unscored_in_a_row += 1;
         if state.is_on_trial && state.unscored_in_a_row >= UNSCORED_ON_TRIAL_MAX {
             state.backoff.close(None, OutageKind::NeverScored, reason.to_owned());
@@ -199,11 +200,11 @@ impl Throttle {
     }
 
     /// A call was not made. Returns whether the service is on trial.
-    pub fn unmade(&self) -> bool {
+    pub fn record_not_made(&self) -> bool {
         let mut state = self.state();
-        state.calls_out = state.calls_out.saturating_sub(1);
+        state.calls_in_flight = state.calls_in_flight.saturating_sub(1);
         if state.is_on_trial {
-            self.shared.apart_changed.notify_waiters();
+            self.shared.outside_queue_changed.notify_waiters();
         }
         state.is_on_trial
     }
@@ -215,7 +216,7 @@ impl Throttle {
 
     /// Waits in the queue for the right to send one request.
     pub async fn turn(&self) -> Result<Turn<'_>, ThrottleClosed> {
-        let _admitted = self.shared.gate.lock().await;
+        let _admitted = self.shared.new_calls_gate.lock().await;
         loop {
             if let Some(turn) = self.turn_in_queue(|| false).await? {
                 return Ok(turn);
@@ -223,9 +224,8 @@ impl Throttle {
         }
     }
 
-    /// The same for a call that was throttled. First another call tests whether the pause is over. Then this
-    /// one goes ahead of the calls at the gate: at the end of the queue it might always be too late. If there is
-    /// another pause by then, it leaves the queue again, or many such calls would block the others.
+    /// Turn for a retry. Waits until the pause is over, then skips the gate (otherwise retries starve). Leaves
+    /// the queue if a new pause begins, so that retries do not block new calls.
     pub(crate) async fn retry_turn(&self) -> Result<Turn<'_>, ThrottleClosed> {
         let is_paused = || self.state().closed_until(&self.limits).is_some();
         loop {
@@ -254,7 +254,7 @@ impl Throttle {
             changed.as_mut().enable();
             match self.try_turn()? {
                 Ok(turn) => return Ok(Some(turn)),
-                Err(Obstacle::Others) => changed.await,
+                Err(Obstacle::SlotsInUse) => changed.await,
                 Err(Obstacle::Until(instant)) => {
                     tokio::select! {
                         biased;
@@ -275,7 +275,7 @@ impl Throttle {
             Ok(address) => address,
             Err(obstacle) => return Ok(Err(obstacle)),
         };
-        state.out += 1;
+        state.requests_in_flight += 1;
         state.stats.sent_count += 1;
         state.addresses.sent(address);
         Ok(Ok(Turn { throttle: self, address, number: state.stats.sent_count }))
@@ -283,7 +283,7 @@ impl Throttle {
 
     async fn pause_over(&self) {
         loop {
-            let mut changed = pin!(self.shared.apart_changed.notified());
+            let mut changed = pin!(self.shared.outside_queue_changed.notified());
             changed.as_mut().enable();
             let Some(until) = self.state().closed_until(&self.limits) else { return };
             tokio::select! {
@@ -296,7 +296,7 @@ impl Throttle {
     /// Ends the waiting of all calls, without a turn.
     pub fn stop(&self) {
         self.state().stopping = true;
-        self.shared.apart_changed.notify_waiters();
+        self.shared.outside_queue_changed.notify_waiters();
         self.shared.changed.notify_waiters();
     }
 
@@ -344,7 +344,8 @@ impl Throttle {
 #[derive(Debug, PartialEq, Eq)]
 enum Obstacle {
     Until(Instant),
-    Others,
+    /// As many requests are in flight as may be.
+    SlotsInUse,
 }
 
 impl State {
@@ -356,8 +357,8 @@ impl State {
         }
         // While no call is scored, one request at a time tests whether that is over.
         let allowed = if self.backoff.outage().is_some() { 1 } else { limits.concurrency };
-        if self.out >= allowed {
-            return Err(Obstacle::Others);
+        if self.requests_in_flight >= allowed {
+            return Err(Obstacle::SlotsInUse);
         }
         let address = self.addresses.choose(now, limits.patience)?;
         if let Some(rate) = limits.rate {
@@ -383,7 +384,7 @@ impl State {
         self.backoff.closed_until(now).or_else(|| {
             match self.addresses.choose(now, limits.patience) {
                 Err(Obstacle::Until(until)) => Some(until),
-                Ok(_) | Err(Obstacle::Others) => None,
+                Ok(_) | Err(Obstacle::SlotsInUse) => None,
             }
         })
     }
@@ -395,61 +396,62 @@ impl Turn<'_> {
         self.address
     }
 
-    /// The service answered.
-    pub fn answered(self) {
+    /// The service replied.
+    pub fn record_reply(self) {
         let mut state = self.throttle.state();
         state.unreached_in_a_row = 0;
-        state.stats.answered(self.number);
-        let AddressUpdate { is_over, has_grown } = state.addresses.answered(self.address);
+        state.stats.record_reply(self.number);
+        let AddressUpdate { outage_ended, limit_raised } =
+            state.addresses.record_reply(self.address);
         drop(state);
-        if is_over {
-            self.throttle.shared.apart_changed.notify_waiters();
+        if outage_ended {
+            self.throttle.shared.outside_queue_changed.notify_waiters();
             self.throttle.shared.changed.notify_waiters();
-        } else if has_grown {
+        } else if limit_raised {
             self.throttle.shared.changed.notify_one();
         }
     }
 
-    /// The service did not begin to work. `retry_after` is the pause that it asked for. A service on trial that
-    /// does not ask for one is not waited for.
+    /// The service did not begin to work. `retry_after` is the pause that it asked for. On trial, five failures
+    /// without a connection and without Retry-After close the service.
     pub fn refused(self, failure: VoidFailure, retry_after: Option<Duration>, reason: String) {
         let reason = self.throttle.redactor.remove(reason);
         let mut state = self.throttle.state();
         state.retry_count += 1;
-        let is_one_more = state.addresses.refused(self.address, failure, retry_after, reason);
+        let is_new_failure = state.addresses.refused(self.address, failure, retry_after, reason);
         let is_unreached = failure != VoidFailure::RateLimited && retry_after.is_none();
-        state.unreached_in_a_row += u32::from(is_one_more && is_unreached);
+        state.unreached_in_a_row += u32::from(is_new_failure && is_unreached);
         if state.is_on_trial && state.unreached_in_a_row >= UNREACHED_ON_TRIAL_MAX {
             let reasons = state.addresses.reasons();
             state.backoff.close(None, OutageKind::NeverScored, reasons);
         }
     }
 
-    /// The service cannot begin to work, and waiting does not help.
-    pub fn hopeless(self, reason: String) {
+    /// The service cannot start, and waiting does not help: closes it for good.
+    pub fn close_unstartable(self, reason: String) {
         let reason = self.throttle.redactor.remove(reason);
         self.throttle.state().backoff.close(None, OutageKind::Hopeless, reason);
     }
 
-    /// It is unknown which output of the service belongs to which request.
-    pub fn mistrusted(self, reason: String) {
+    /// It is unknown which output of the service belongs to which request: closes it for good.
+    pub fn close_unmatched_output(self, reason: String) {
         let reason = self.throttle.redactor.remove(reason);
         self.throttle.state().backoff.close(None, OutageKind::Mistrusted, reason);
     }
 
     /// The service broke after it began to work. The call counts, and several in a row close the address.
-    pub fn broke(self, reason: &str) {
+    pub fn record_broken(self, reason: &str) {
         let reason = &self.throttle.redactor.remove(reason.to_owned());
         let mut state = self.throttle.state();
         state.unreached_in_a_row = 0;
-        state.addresses.broke(self.address, reason);
+        state.addresses.record_broken(self.address, reason);
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut state = self.throttle.state();
-        state.out -= 1;
+        state.requests_in_flight -= 1;
         state.addresses.returned(self.address);
         drop(state);
         // One slot is free. Waking all waiting calls would cost more than the calls themselves.
@@ -457,17 +459,17 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// The delay that later requests may make up for.
+/// Lost time that may be caught up by a burst.
 const RATE_BURST: Duration = Duration::from_millis(10);
 /// About 30 years: a lower rate makes no difference.
 const INTERVAL_SECONDS_MAX: f64 = 1e9;
-/// Calls without a score that end a service on trial. No more than these are paid for to find that out.
+/// Calls without a score that close a service on trial. Limits the cost of a service that never scores.
 const UNSCORED_ON_TRIAL_MAX: u32 = 5;
-/// Attempts in a row without a connection, within seconds, that end a service on trial: a wrong address or key
-/// is more likely than a server that is about to start.
+/// Attempts in a row without a connection, within seconds, that close a service on trial: a wrong address or
+/// key is more likely than a server that is about to start.
 const UNREACHED_ON_TRIAL_MAX: u32 = 5;
-/// Calls in a row without a score that close the throttle of a service that has given some. It is not lower,
-/// because answers that a service cannot score may be neighbours.
+/// Calls in a row without a score that close a service that has given some. Not lower, because answers that
+/// cannot be scored are often adjacent in the file.
 const UNSCORED_MAX: u32 = 20;
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 
 use crate::engine;
-use crate::job::Job;
+use crate::job::{Job, JobService};
 use crate::run::{of_answer, outcome};
 use crate::service::{CallContext, Dispatch, Reply};
 use crate::throttle::{CallLimits, Throttle};
@@ -196,7 +196,7 @@ async fn one(
     let (outcome, mut reason) = if verifier.service.manifest.answers_questions {
         match of_answer(verdict) {
             Ok(found) => {
-                (answer, made) = (Some(found.last), Some(found.text));
+                (answer, made) = (Some(found.final_answer), Some(found.text));
                 (Outcome::Answer(Some(Label(0))), String::new())
             }
             Err((failure, reason)) => (Outcome::Failed(failure), reason),
@@ -212,20 +212,8 @@ async fn one(
         failure == Failure::Counted(CountedFailure::GivenUp) || failure.is_free()
     });
     let cost = if is_unmade { Cost::ZERO } else { verifier.charge(&usage) };
-    let overheard = throttle.transcript().take().into_iter();
-    let mut exchanges: Vec<Exchange> = overheard.map(|it| verifier.exchange(it)).collect();
-    if exchanges.is_empty() {
-        let sent = verifier.request(&candidate);
-        exchanges.push(Exchange { sent, received: text.clone() });
-    }
-    let (score, scores) = match &outcome {
-        Outcome::Score(score) => (Some(*score), None),
-        Outcome::Scores(each) => {
-            let named = verifier.criteria.iter().cloned().zip(each.iter().copied());
-            (None, Some(CriterionScores(named.collect())))
-        }
-        Outcome::Answer(_) | Outcome::Failed(_) => (None, None),
-    };
+    let exchanges = exchanges(verifier, &candidate, throttle, &text);
+    let (score, scores) = scores_of(verifier, &outcome);
     let is_generator = matches!(job.problem.role(service), Some(Role::Generator(_)));
     TryCall {
         service,
@@ -244,6 +232,34 @@ async fn one(
         seconds: usage.worked.as_secs_f64(),
         is_unmade,
         is_busy: matches!(throttle.condition(), Condition::BackingOff { .. }),
+    }
+}
+
+/// The requests and replies of a call; for a service without a transcript, its input and the text of its reply.
+fn exchanges(
+    verifier: &JobService,
+    candidate: &Candidate,
+    throttle: &Throttle,
+    text: &str,
+) -> Vec<Exchange> {
+    let transcript = throttle.transcript().take().into_iter();
+    let mut exchanges: Vec<Exchange> = transcript.map(|it| verifier.exchange(it)).collect();
+    if exchanges.is_empty() {
+        let sent = verifier.request(candidate);
+        exchanges.push(Exchange { sent, received: text.to_owned() });
+    }
+    exchanges
+}
+
+/// The score of an outcome, or the scores of its criteria.
+fn scores_of(verifier: &JobService, outcome: &Outcome) -> (Option<f64>, Option<CriterionScores>) {
+    match outcome {
+        Outcome::Score(score) => (Some(*score), None),
+        Outcome::Scores(each) => {
+            let named = verifier.criteria.iter().cloned().zip(each.iter().copied());
+            (None, Some(CriterionScores(named.collect())))
+        }
+        Outcome::Answer(_) | Outcome::Failed(_) => (None, None),
     }
 }
 

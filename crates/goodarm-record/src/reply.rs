@@ -38,8 +38,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// An answer to the question, and the final answer in it.
-    pub fn answer(text: String, last: String) -> Self {
-        Self::Answer(Box::new(AnswerReply { text, last }))
+    pub fn answer(text: String, final_answer: String) -> Self {
+        Self::Answer(Box::new(AnswerReply { text, final_answer }))
     }
 }
 
@@ -49,7 +49,7 @@ pub struct AnswerReply {
     /// All of it.
     pub text: String,
     /// The final answer in it: answers with the same one are the same.
-    pub last: String,
+    pub final_answer: String,
 }
 
 /// What a call used, as far as the reply has it.

@@ -10,7 +10,7 @@ use goodarm_record::ending::Ending;
 use goodarm_record::journal::Record;
 use goodarm_record::notice::{HeldBy, Observer};
 use goodarm_record::run_error::RunError;
-use tokio::time::Instant;
+use tokio::time::{Instant, Interval};
 
 use crate::engine;
 use crate::run::disk::PendingCall;
@@ -100,19 +100,26 @@ impl Run {
                 // Let the calls in flight progress.
                 tokio::task::yield_now().await;
             } else {
-                tokio::select! {
-                    biased;
-                    result = self.work.disk.wait(in_flight_count) => {
-                        result.map_err(RunError::NotDurable)?;
-                    }
-                    () = self.engine.wait(), if !self.work.disk.is_behind() => {}
-                    _ = tick.tick() => {}
-                }
+                self.wait_for_event(in_flight_count, &mut tick).await?;
             }
         };
         self.work.disk.commit().await.map_err(RunError::NotDurable)?;
         announcer.close(self);
         Ok(ending)
+    }
+
+    /// Waits for the disk, a reply or the next tick.
+    async fn wait_for_event(
+        &mut self,
+        in_flight_count: usize,
+        tick: &mut Interval,
+    ) -> Result<(), RunError> {
+        tokio::select! {
+            biased;
+            result = self.work.disk.wait(in_flight_count) => result.map_err(RunError::NotDurable),
+            () = self.engine.wait(), if !self.work.disk.is_behind() => Ok(()),
+            _ = tick.tick() => Ok(()),
+        }
     }
 
     fn settle_people_and_ask(
@@ -199,7 +206,7 @@ impl Run {
             let call = match self.work.ask(self.engine.throttled_counts())? {
                 Ask::Call(call) => call,
                 Ask::Wait => {
-                    let is_held = self.work.session.is_held_by_money();
+                    let is_held = self.work.session.is_limited_by_budget();
                     self.notices.held_by = is_held.then_some(HeldBy::Money);
                     return self.wait();
                 }

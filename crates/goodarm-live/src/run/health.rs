@@ -117,22 +117,22 @@ impl Health {
         }
         let is_on_trial = match call.failure() {
             None if silent.is_empty() => {
-                throttle.scored();
+                throttle.record_score();
                 *unscored = None;
                 return;
             }
-            None => throttle.unscored(&call.note.reason),
+            None => throttle.record_no_score(&call.note.reason),
             // It was throttled because of its answer, which is not the service's fault.
             Some(Failure::Counted(CountedFailure::GivenUp))
                 if throttle.on_answer(subject_of(call.target)).is_refused() =>
             {
-                throttle.unmade()
+                throttle.record_not_made()
             }
             Some(Failure::Counted(_) | Failure::Blocking(BlockingFailure::BelowLowest)) => {
-                throttle.unscored(&call.note.reason)
+                throttle.record_no_score(&call.note.reason)
             }
             Some(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted)) => {
-                throttle.unmade() && !call.note.reason.is_empty()
+                throttle.record_not_made() && !call.note.reason.is_empty()
             }
         };
         if is_on_trial && unscored.is_none() {

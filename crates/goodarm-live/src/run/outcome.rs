@@ -40,7 +40,7 @@ pub(crate) fn outcome(declared: &[&Attribute], verdict: Verdict) -> (Outcome, St
 pub(crate) fn of_answer(verdict: Verdict) -> Result<AnswerReply, (Failure, String)> {
     let unreadable = |reason: &str| (Failure::Counted(CountedFailure::Unreadable), reason.into());
     match verdict {
-        Verdict::Answer(answer) if answer.last.trim().is_empty() => {
+        Verdict::Answer(answer) if answer.final_answer.trim().is_empty() => {
             Err(unreadable("no final answer"))
         }
         Verdict::Answer(answer) => Ok(*answer),

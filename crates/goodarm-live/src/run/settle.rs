@@ -28,7 +28,7 @@ impl Run {
             cost: call.ceiling,
             note: Note { reason, ..Note::default() },
         };
-        self.take_settled(settled, Origin::Remote, true);
+        self.record_settled(settled, Origin::Remote, true);
     }
 
     pub(super) fn settle(&mut self, call: Call, mut reply: Reply, origin: Origin) {
@@ -43,15 +43,16 @@ impl Run {
             }
             Target::Question(..) => Vec::new(),
         };
-        let known = &self.work.account.service(id).warnings;
-        let warning = health::warning(service, &declared, &reply, known);
-        let is_made = origin != Origin::Unstarted && !matches!(reply.verdict, Verdict::Known(_));
+        let earlier_warnings = &self.work.account.service(id).warnings;
+        let warning = health::warning(service, &declared, &reply, earlier_warnings);
+        let reached_service =
+            origin != Origin::Unstarted && !matches!(reply.verdict, Verdict::Known(_));
         let mut answer = String::new();
         let (outcome, reason) = match target {
             Target::Arm(..) => outcome(&declared, reply.verdict),
             Target::Question(question, source) => match of_answer(reply.verdict) {
-                Ok(AnswerReply { text, last }) => {
-                    answer = kept_answer(&last);
+                Ok(AnswerReply { text, final_answer }) => {
+                    answer = kept_answer(&final_answer);
                     let may_become_candidate = match source {
                         Source::Votes(attribute) => problem.votes_propose(attribute),
                         Source::Generator(_) => true,
@@ -67,12 +68,11 @@ impl Run {
             reply.text = shorten(reply.text);
         }
         let (outcome, reason) = match (outcome, reason) {
-            // Only a service that does not wait for its throttle between attempts gets here.
             (Outcome::Failed(Failure::Void(_)), _) if attempt >= VOID_ATTEMPTS_MAX => {
                 let reason = format!("given up after {attempt} void attempts");
                 (Outcome::Failed(Failure::Counted(CountedFailure::GivenUp)), reason)
             }
-            // The text says why the call was not made, unless the run just stopped.
+            // The text has the reason why the call was not made. It is empty if the run just stopped.
             (outcome @ Outcome::Failed(Failure::Void(_)), _) => {
                 (outcome, mem::take(&mut reply.text))
             }
@@ -85,7 +85,7 @@ impl Run {
             outcome,
             cost: if is_unpaid { Cost::ZERO } else { charged },
             note: Note {
-                // Without the time in the queue.
+                // Excludes queue time.
                 latency: reply.usage.worked,
                 reply: reply.text.into(),
                 answer: answer.into(),
@@ -94,17 +94,22 @@ impl Run {
                 ..Note::default()
             },
         };
-        self.take_settled(settled, origin, is_made);
+        self.record_settled(settled, origin, reached_service);
     }
 
-    fn take_settled(&mut self, call: SettledCall<'static>, origin: Origin, is_made: bool) {
+    fn record_settled(
+        &mut self,
+        call: SettledCall<'static>,
+        origin: Origin,
+        reached_service: bool,
+    ) {
         self.work.settle(&call, origin);
         let service = self.job.problem.service(call.target);
         let throttle = self.engine.throttle(service.index());
-        if is_made {
+        if reached_service {
             self.health.note(self.work.books().problem(), throttle, &call);
         } else if origin == Origin::Remote {
-            throttle.unmade();
+            throttle.record_not_made();
         }
         self.notices.take(call, service);
     }
@@ -113,13 +118,14 @@ impl Run {
 /// Where a reply comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// This process, which would give the same reply again: it may be announced before it is durable.
+    /// This process. Repeatable, so it may be announced before the journal is synced.
     Local,
-    /// Another process or a person, who cannot be asked again.
+    /// Another process or a person. Not repeatable.
     Remote,
-    /// The call was taken back before it began.
+    /// The call was withdrawn before it began.
     Unstarted,
 }
 
-/// A call comes back void when a run stops; after this many times it is given up.
+/// Void attempts before a call is given up. Throttles wait between attempts, so calls normally become void only
+/// when the run stops. The limit ends the retries of a service that returns void replies without waiting.
 const VOID_ATTEMPTS_MAX: u32 = 100;

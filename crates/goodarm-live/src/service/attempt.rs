@@ -96,24 +96,26 @@ where
     loop {
         let turn = match tracker.turn().await {
             Ok(turn) => turn,
-            Err(ThrottleClosed) => return Err(unmade(throttle.final_reason().unwrap_or_default())),
+            Err(ThrottleClosed) => {
+                return Err(not_sent(throttle.final_reason().unwrap_or_default()));
+            }
         };
         match attempt(turn.address()).await {
             Attempt::Answered(outcome) => {
                 tracker.got_through(&turn);
-                turn.answered();
+                turn.record_reply();
                 return Ok(outcome);
             }
             Attempt::Broke { outcome, reason } => {
-                turn.broke(&reason);
+                turn.record_broken(&reason);
                 return Ok(outcome);
             }
             Attempt::Hopeless { reason } => {
-                turn.hopeless(reason.clone());
-                return Err(unmade(reason));
+                turn.close_unstartable(reason.clone());
+                return Err(not_sent(reason));
             }
             Attempt::Mistrusted { outcome, reason } => {
-                turn.mistrusted(reason);
+                turn.close_unmatched_output(reason);
                 return Ok(outcome);
             }
             Attempt::Void { failure, retry_after, reason } => {
@@ -137,6 +139,6 @@ where
 }
 
 /// The reply of a call that never began.
-fn unmade(reason: String) -> Reply {
+fn not_sent(reason: String) -> Reply {
     Reply { text: reason, ..Reply::void(VoidFailure::NotConnected) }
 }

@@ -47,7 +47,7 @@ pub struct Llm {
     prompt: Template,
     system: Option<Template>,
     task: Task,
-    /// The tokens of the longest prompt, if the user knows.
+    /// The most tokens of a prompt, from the job.
     input_tokens_max: Option<u32>,
     freshness: Box<Freshness>,
 }
@@ -55,7 +55,7 @@ pub struct Llm {
 #[derive(Debug)]
 enum Task {
     Judge(Parser),
-    Weigh(Logprobs),
+    ScoreByLogprobs(Logprobs),
     Solve(Solver),
     /// Answers the question. Answers that are votes must be fresh.
     Answer {
@@ -72,7 +72,7 @@ impl Task {
         match keys.role.unwrap_or_default() {
             _ if context.makes_answers => Some(Self::Answer { votes: context.has_votes() }),
             LlmRole::Judge if keys.parse == Some(ParseName::Logprobs) => {
-                Logprobs::new(keys, context, problems).map(Self::Weigh)
+                Logprobs::new(keys, context, problems).map(Self::ScoreByLogprobs)
             }
             LlmRole::Judge => {
                 Parser::new(keys, Rubric::of(context.keys), problems).map(Self::Judge)
@@ -85,7 +85,7 @@ impl Task {
 }
 
 impl Llm {
-    /// A verifier or a generator. Reads keys from the environment.
+    /// A verifier or a generator. Reads API keys from environment variables.
     pub fn new(keys: &LlmKeys, context: &ServiceContext<'_>) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = if context.makes_answers {
             keys.generator_problems(context)
@@ -95,7 +95,7 @@ impl Llm {
         // The prompt of a generator has only the question, as a solver's.
         let role =
             if context.makes_answers { LlmRole::Solver } else { keys.role.unwrap_or_default() };
-        let known_count = problems.len();
+        let problem_count_before = problems.len();
         let chat = Chat::new(keys, context.timeout).map_err(|more| problems.extend(more)).ok();
         let prompt = match (keys.prompt.as_deref(), role) {
             (Some(source), _) => Template::of_key("prompt", source),
@@ -112,7 +112,7 @@ impl Llm {
             {
                 problems.push(KeyProblem::new("prompt", message));
             }
-            if problems.len() == known_count {
+            if problems.len() == problem_count_before {
                 // A solver gets the question, and its reply is compared with every answer to it.
                 let questions = context.questions.filter(|_| role == LlmRole::Solver);
                 let shown = questions.unwrap_or(context.candidates);
@@ -134,14 +134,14 @@ impl Llm {
 
     /// Facts about it in a job with this unit.
     pub fn manifest(&self, unit: Unit) -> Manifest {
-        let known = self.chat.endpoint.manifest();
+        let endpoint_manifest = self.chat.endpoint.manifest();
         let (answers_questions, final_answers) = match &self.task {
             Task::Answer { .. } => (true, None),
             Task::Solve(solver) => {
                 let finals = (solver.votes() == 1).then(|| solver.final_answers());
                 (solver.answers_questions(), finals)
             }
-            Task::Judge(_) | Task::Weigh(_) => (false, None),
+            Task::Judge(_) | Task::ScoreByLogprobs(_) => (false, None),
         };
         let mut fields = self.prompt.fields();
         fields.extend(self.system.iter().flat_map(Template::fields));
@@ -160,15 +160,15 @@ impl Llm {
                     .chat
                     .max_tokens
                     .map(|it| self.request_count_max() * u64::from(it)),
-                ..known.extent
+                ..endpoint_manifest.extent
             },
             criteria_count: match &self.task {
                 Task::Judge(parser) => parser.criteria_count(),
-                Task::Weigh(_) | Task::Solve(_) | Task::Answer { .. } => 0,
+                Task::ScoreByLogprobs(_) | Task::Solve(_) | Task::Answer { .. } => 0,
             },
             answers_questions,
             final_answers,
-            ..known
+            ..endpoint_manifest
         }
     }
 
@@ -176,18 +176,19 @@ impl Llm {
     /// the same.
     const fn scores(&self) -> Scores {
         match &self.task {
-            Task::Weigh(logprobs) if logprobs.is_exact() => Scores::Exact,
+            Task::ScoreByLogprobs(logprobs) if logprobs.is_exact() => Scores::Exact,
             Task::Judge(Parser::YesNo) | Task::Solve(_) | Task::Answer { .. } => Scores::Binary,
-            Task::Judge(_) | Task::Weigh(_) => Scores::UNIT,
+            Task::Judge(_) | Task::ScoreByLogprobs(_) => Scores::UNIT,
         }
     }
 
     /// A token is at least a byte, so a prompt has at most as many tokens as bytes, plus the server's own marks
-    /// around messages. The user may know a lower bound.
+    /// around messages. `input_tokens_max` from the job may lower this maximum.
     fn most_input_tokens(&self, message_bytes: usize) -> u64 {
         let most = message_bytes as u64 + CHAT_OVERHEAD_TOKENS;
-        let known = self.input_tokens_max.map_or(most, |known| most.min(u64::from(known)));
-        self.request_count_max() * known
+        let prompt_tokens_max =
+            self.input_tokens_max.map_or(most, |stated| most.min(u64::from(stated)));
+        self.request_count_max() * prompt_tokens_max
     }
 
     /// A sign that replies come from a cache.
@@ -199,49 +200,51 @@ impl Llm {
     fn request_count_max(&self) -> u64 {
         match &self.task {
             Task::Judge(_) | Task::Answer { .. } => 1,
-            Task::Weigh(logprobs) => u64::from(logprobs.request_count_max()),
+            Task::ScoreByLogprobs(logprobs) => u64::from(logprobs.request_count_max()),
             Task::Solve(solver) => u64::from(solver.votes()),
         }
     }
 
     /// A reply that was cut off by the limit of tokens counts as failed, unless its first word decides.
     async fn judge(&self, parser: &Parser, candidate: &Candidate, throttle: &Throttle) -> Reply {
-        let said = match self.fresh(candidate, throttle).await {
-            Ok(said) => said,
+        let chat_reply = match self.ask_and_note(candidate, throttle).await {
+            Ok(chat_reply) => chat_reply,
             Err(reply) => return reply,
         };
-        let read = if said.text.len() <= BYTES_AT_ONCE {
-            parser.verdict(&said.text)
+        let read = if chat_reply.text.len() <= BYTES_AT_ONCE {
+            parser.verdict(&chat_reply.text)
         } else {
-            let (parser, text) = (parser.clone(), said.text.clone());
+            let (parser, text) = (parser.clone(), chat_reply.text.clone());
             match on_blocking_thread(move || parser.verdict(&text)).await {
                 Ok(read) => read,
                 Err(died) => return died,
             }
         };
         let verdict = match read {
-            Ok(verdict) if !said.is_cut || parser.is_decided_early() => verdict,
-            _ if said.is_cut => Verdict::Failed(CountedFailure::Truncated, CUT.into()),
+            Ok(verdict) if !chat_reply.is_cut || parser.is_decided_early() => verdict,
+            _ if chat_reply.is_cut => {
+                Verdict::Failed(CountedFailure::Truncated, CUT_OFF_MESSAGE.into())
+            }
             Ok(verdict) => verdict,
             Err(reason) => Verdict::Failed(CountedFailure::Unreadable, reason),
         };
-        Reply { verdict, usage: said.usage, text: shorten(said.text) }
+        Reply { verdict, usage: chat_reply.usage, text: shorten(chat_reply.text) }
     }
 
     /// One complete reply as the answer.
     async fn answer(&self, votes: bool, question: &Candidate, throttle: &Throttle) -> Reply {
-        let said = if votes {
-            self.fresh(question, throttle).await
+        let chat_reply = if votes {
+            self.ask_and_note(question, throttle).await
         } else {
             self.ask(question, throttle).await
         };
-        let ChatReply { text, is_cut, usage, .. } = match said {
-            Ok(said) => said,
+        let ChatReply { text, is_cut, usage, .. } = match chat_reply {
+            Ok(chat_reply) => chat_reply,
             Err(reply) => return reply,
         };
         let shown = shorten(text.clone());
         let verdict = if is_cut {
-            Verdict::Failed(CountedFailure::Truncated, CUT.into())
+            Verdict::Failed(CountedFailure::Truncated, CUT_OFF_MESSAGE.into())
         } else {
             Verdict::answer(text, String::new())
         };
@@ -258,7 +261,7 @@ impl Llm {
             }
         };
         let vote = async || {
-            let reply = self.fresh(candidate, throttle).await;
+            let reply = self.ask_and_note(candidate, throttle).await;
             if solver.is_quick_for(&reply) {
                 return solver.vote(reply);
             }
@@ -270,13 +273,19 @@ impl Llm {
         solver.count(answer.as_deref(), solver::all(votes).await)
     }
 
-    async fn weigh(&self, logprobs: &Logprobs, candidate: &Candidate, line: &Throttle) -> Reply {
-        let requests = (0..logprobs.request_count()).map(|_| self.fresh(candidate, line));
+    async fn score_by_logprobs(
+        &self,
+        logprobs: &Logprobs,
+        candidate: &Candidate,
+        throttle: &Throttle,
+    ) -> Reply {
+        let requests =
+            (0..logprobs.request_count()).map(|_| self.ask_and_note(candidate, throttle));
         logprobs.count(solver::all(requests).await)
     }
 
-    /// Sends the messages for a candidate, with retries of void attempts. The error is the reply of a call without
-    /// a text.
+    /// Sends the messages for a candidate, with retries of void attempts. `Err` is the final reply, if the server
+    /// sent no text.
     async fn ask(&self, candidate: &Candidate, throttle: &Throttle) -> Result<ChatReply, Reply> {
         let (system, prompt) = self.messages(candidate).map_err(unrendered)?;
         self.chat.ask(system.as_deref(), &prompt, throttle).await
@@ -287,11 +296,15 @@ impl Llm {
         Ok((system, self.prompt.render(candidate)?))
     }
 
-    /// The same, and checks that the reply is fresh.
-    async fn fresh(&self, candidate: &Candidate, throttle: &Throttle) -> Result<ChatReply, Reply> {
-        let said = self.ask(candidate, throttle).await?;
-        self.freshness.note(&candidate.id, &said.id, &said.text);
-        Ok(said)
+    /// Like `ask`; also passes the reply to the cache detector.
+    async fn ask_and_note(
+        &self,
+        candidate: &Candidate,
+        throttle: &Throttle,
+    ) -> Result<ChatReply, Reply> {
+        let chat_reply = self.ask(candidate, throttle).await?;
+        self.freshness.note(&candidate.id, &chat_reply.id, &chat_reply.text);
+        Ok(chat_reply)
     }
 }
 
@@ -315,7 +328,9 @@ impl Remote for Llm {
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> CallFuture<'a> {
         match &self.task {
             Task::Judge(parser) => Box::pin(self.judge(parser, candidate, throttle)),
-            Task::Weigh(logprobs) => Box::pin(self.weigh(logprobs, candidate, throttle)),
+            Task::ScoreByLogprobs(logprobs) => {
+                Box::pin(self.score_by_logprobs(logprobs, candidate, throttle))
+            }
             Task::Solve(solver) => Box::pin(self.solve(solver, candidate, throttle)),
             Task::Answer { votes } => Box::pin(self.answer(*votes, candidate, throttle)),
         }
@@ -328,7 +343,7 @@ impl Remote for Llm {
 
     fn warnings(&self) -> Vec<ServiceWarning> {
         let margin = match &self.task {
-            Task::Weigh(logprobs) => logprobs.warning(),
+            Task::ScoreByLogprobs(logprobs) => logprobs.warning(),
             _ => None,
         };
         let text = margin.or_else(|| self.repeats().map(|repeats| repeats.to_string()));
@@ -348,12 +363,12 @@ fn price(unit: Unit) -> DefaultPrice {
     }
 }
 
-/// Nothing was sent, but the reason depends on the answer, so it counts.
+/// Not sent; a counted failure, because it depends on the answer.
 fn unrendered(error: TemplateError) -> Reply {
     let failed = Reply::failed(CountedFailure::Unreadable, format!("prompt: {error}"));
     Reply { usage: NOTHING, ..failed }
 }
 
-const CUT: &str = "the limit of tokens (max_tokens) cut the reply off";
+const CUT_OFF_MESSAGE: &str = "the limit of tokens (max_tokens) cut the reply off";
 /// An upper bound of what a chat template adds to a prompt.
 const CHAT_OVERHEAD_TOKENS: u64 = 256;

@@ -1,4 +1,4 @@
-//! Chooses the address of the next request: one that answers and has the fewest requests in flight. Each
+//! Chooses the address of the next request: one that replies and has the fewest requests in flight. Each
 //! address backs off on its own, so one that is busy or down does not stop the others.
 
 use std::time::Duration;
@@ -22,10 +22,10 @@ pub(super) struct Addresses {
 
 #[derive(Clone, Debug)]
 struct Address {
-    out: usize,
-    /// The most requests in flight: halved by 429, increased by answers.
+    requests_in_flight: usize,
+    /// The most requests in flight: halved by 429, increased by replies.
     allowed: usize,
-    answers_since_change: usize,
+    replies_since_change: usize,
     breaks_in_a_row: u32,
     backoff: Backoff,
 }
@@ -33,9 +33,9 @@ struct Address {
 impl Addresses {
     pub(super) fn new(count: usize, concurrency: usize) -> Self {
         let address = Address {
-            out: 0,
+            requests_in_flight: 0,
             allowed: concurrency,
-            answers_since_change: 0,
+            replies_since_change: 0,
             breaks_in_a_row: 0,
             backoff: Backoff::OPEN,
         };
@@ -48,40 +48,43 @@ impl Addresses {
         let mut soonest: Option<Instant> = None;
         for index in (self.next..self.list.len()).chain(0..self.next) {
             match self.list[index].obstacle(now, patience) {
-                None if chosen.is_none_or(|it| self.list[index].out < self.list[it].out) => {
+                None if chosen.is_none_or(|it| {
+                    self.list[index].requests_in_flight < self.list[it].requests_in_flight
+                }) =>
+                {
                     chosen = Some(index);
                 }
                 Some(Obstacle::Until(at)) => {
                     soonest = Some(soonest.map_or(at, |it| it.min(at)));
                 }
-                None | Some(Obstacle::Others) => {}
+                None | Some(Obstacle::SlotsInUse) => {}
             }
         }
-        chosen.ok_or_else(|| soonest.map_or(Obstacle::Others, Obstacle::Until))
+        chosen.ok_or_else(|| soonest.map_or(Obstacle::SlotsInUse, Obstacle::Until))
     }
 
     pub(super) fn sent(&mut self, index: usize) {
-        self.list[index].out += 1;
+        self.list[index].requests_in_flight += 1;
         self.next = (index + 1) % self.list.len();
     }
 
     pub(super) fn returned(&mut self, index: usize) {
-        self.list[index].out -= 1;
+        self.list[index].requests_in_flight -= 1;
     }
 
-    /// The address answered.
-    pub(super) fn answered(&mut self, index: usize) -> AddressUpdate {
+    /// The address replied.
+    pub(super) fn record_reply(&mut self, index: usize) -> AddressUpdate {
         let concurrency = self.concurrency;
         let address = &mut self.list[index];
         address.breaks_in_a_row = 0;
-        let is_over = address.backoff.end(|_| true);
-        address.answers_since_change += 1;
-        let has_grown = address.answers_since_change >= address.allowed && {
-            address.answers_since_change = 0;
+        let outage_ended = address.backoff.end(|_| true);
+        address.replies_since_change += 1;
+        let limit_raised = address.replies_since_change >= address.allowed && {
+            address.replies_since_change = 0;
             address.allowed < concurrency
         };
-        address.allowed += usize::from(has_grown);
-        AddressUpdate { is_over, has_grown }
+        address.allowed += usize::from(limit_raised);
+        AddressUpdate { outage_ended, limit_raised }
     }
 
     /// No work was begun; `retry_after` is the pause that the server asked for. Replies to requests that were in
@@ -101,9 +104,9 @@ impl Addresses {
         let kind = match failure {
             VoidFailure::RateLimited => {
                 // A limit above its share, or above its requests in flight, was never tested.
-                let most = address.allowed.min(share.max(address.out));
+                let most = address.allowed.min(share.max(address.requests_in_flight));
                 address.allowed = (most / 2).max(1);
-                address.answers_since_change = 0;
+                address.replies_since_change = 0;
                 OutageKind::Busy
             }
             VoidFailure::NotConnected | VoidFailure::LostRepeatable => OutageKind::Down,
@@ -113,7 +116,7 @@ impl Addresses {
     }
 
     /// A call was made and broke. Several in a row close the address.
-    pub(super) fn broke(&mut self, index: usize, reason: &str) {
+    pub(super) fn record_broken(&mut self, index: usize, reason: &str) {
         let address = &mut self.list[index];
         address.breaks_in_a_row += 1;
         if address.breaks_in_a_row >= BREAKS_MAX {
@@ -126,7 +129,7 @@ impl Addresses {
         self.list.iter_mut().for_each(|address| address.backoff = Backoff::OPEN);
     }
 
-    /// Since when all addresses have an outage; `None` if one answers.
+    /// Since when all addresses have an outage; `None` if one has none.
     pub(super) fn silent_since(&self) -> Option<Instant> {
         let outages = self.outages();
         let all = (outages.len() == self.list.len()).then_some(outages)?;
@@ -165,12 +168,12 @@ impl Addresses {
     }
 }
 
-/// What an answer has changed.
+/// What a reply has changed.
 pub(super) struct AddressUpdate {
     /// An outage is over.
-    pub(super) is_over: bool,
+    pub(super) outage_ended: bool,
     /// One more request may be in flight.
-    pub(super) has_grown: bool,
+    pub(super) limit_raised: bool,
 }
 
 impl Address {
@@ -189,7 +192,7 @@ impl Address {
             // While no request is answered, one at a time tests whether that is over.
             Some(_) => 1,
         };
-        (self.out >= allowed).then_some(Obstacle::Others)
+        (self.requests_in_flight >= allowed).then_some(Obstacle::SlotsInUse)
     }
 }
 

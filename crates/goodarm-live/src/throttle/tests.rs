@@ -34,7 +34,7 @@ async fn requests_in_flight_are_limited() {
         turns.push(turn(&throttle).await);
     }
     assert!(is_held_back(&throttle).await);
-    turns.pop().expect("four are out").answered();
+    turns.pop().expect("four are out").record_reply();
     assert!(!is_held_back(&throttle).await);
 }
 
@@ -43,7 +43,7 @@ async fn the_rate_is_enforced() {
     let throttle = Throttle::new(CallLimits { rate: Some(10.0), ..LIMITS });
     let begin = Instant::now();
     for _ in 0..101 {
-        turn(&throttle).await.answered();
+        turn(&throttle).await.record_reply();
     }
     let seconds = begin.elapsed().as_secs_f64();
     assert!((9.9..10.2).contains(&seconds), "100 requests after the first took {seconds} s");
@@ -59,7 +59,7 @@ async fn seconds_of_many(throttle: Throttle, count: usize, latency: Duration) ->
         tasks.spawn(async move {
             let turn = turn(&throttle).await;
             tokio::time::sleep(latency).await;
-            turn.answered();
+            turn.record_reply();
         });
     }
     tasks.join_all().await;
@@ -91,11 +91,11 @@ async fn all_calls_continue_after_a_pause() {
 #[tokio::test(start_paused = true)]
 async fn a_pause_does_not_allow_a_burst() {
     let throttle = Throttle::new(CallLimits { rate: Some(10.0), ..LIMITS });
-    turn(&throttle).await.answered();
+    turn(&throttle).await.record_reply();
     advance(Duration::from_secs(30)).await;
     let begin = Instant::now();
     for _ in 0..11 {
-        turn(&throttle).await.answered();
+        turn(&throttle).await.record_reply();
     }
     assert!(begin.elapsed() > Duration::from_millis(900), "{:?}", begin.elapsed());
 }
@@ -110,13 +110,13 @@ async fn a_429_halves_the_requests_in_flight_and_answers_restore_them() {
     // One request tests whether the pause is over.
     let first = turn(&throttle).await;
     assert!(is_held_back(&throttle).await);
-    first.answered();
+    first.record_reply();
     assert_eq!(throttle.condition(), Condition::Open);
     let two = [turn(&throttle).await, turn(&throttle).await];
     assert!(is_held_back(&throttle).await, "half of four");
-    two.into_iter().for_each(Turn::answered);
+    two.into_iter().for_each(Turn::record_reply);
     for _ in 0..6 {
-        turn(&throttle).await.answered();
+        turn(&throttle).await.record_reply();
     }
     let _four = [
         turn(&throttle).await,
@@ -133,7 +133,7 @@ async fn a_requested_pause_is_kept() {
     let wait = Duration::from_secs(7);
     turn(&throttle).await.refused(VoidFailure::RateLimited, Some(wait), "429".into());
     let begin = Instant::now();
-    turn(&throttle).await.answered();
+    turn(&throttle).await.record_reply();
     assert!(begin.elapsed() >= wait && begin.elapsed() < wait * 2, "{:?}", begin.elapsed());
 }
 
@@ -164,16 +164,16 @@ async fn pauses_grow_while_no_request_is_answered() {
 async fn several_breaks_in_a_row_close_the_throttle_and_one_answer_opens_it() {
     let throttle = Throttle::new(LIMITS);
     for _ in 1..BREAKS_MAX {
-        turn(&throttle).await.broke("500");
+        turn(&throttle).await.record_broken("500");
     }
-    turn(&throttle).await.answered();
+    turn(&throttle).await.record_reply();
     for _ in 1..BREAKS_MAX {
-        turn(&throttle).await.broke("500");
+        turn(&throttle).await.record_broken("500");
     }
     assert_eq!(throttle.condition(), Condition::Open, "an answer in between");
-    turn(&throttle).await.broke("500");
+    turn(&throttle).await.record_broken("500");
     assert!(matches!(throttle.condition(), Condition::Down { reason, .. } if reason == "500"));
-    turn(&throttle).await.answered();
+    turn(&throttle).await.record_reply();
     assert_eq!(throttle.condition(), Condition::Open);
 }
 
@@ -194,10 +194,10 @@ async fn a_trial_has_few_calls_and_ends_after_few_failures() {
         throttle.begin().await;
     }
     assert!(timeout(SHORT, throttle.begin()).await.is_err(), "a sixth waits");
-    throttle.unmade();
+    throttle.record_not_made();
     throttle.begin().await;
     for _ in 0..5 {
-        throttle.unscored("no score");
+        throttle.record_no_score("no score");
     }
     assert_eq!(throttle.condition(), Condition::NeverScored { reason: "no score".into() });
     assert!(throttle.turn().await.is_err(), "nothing more is sent");
@@ -232,7 +232,7 @@ async fn a_server_that_is_busy_or_loading_or_has_worked_is_waited_for() {
         assert_eq!(throttle.final_reason(), None);
     }
     let throttle = Throttle::new(LIMITS).on_trial();
-    throttle.scored();
+    throttle.record_score();
     for _ in 0..6 {
         turn(&throttle).await.refused(VoidFailure::NotConnected, None, "401".into());
     }
@@ -244,12 +244,12 @@ async fn a_server_that_is_busy_or_loading_or_has_worked_is_waited_for() {
 async fn a_mistrusted_service_stays_mistrusted() {
     let throttle = Throttle::new(LIMITS);
     let (first, second) = (turn(&throttle).await, turn(&throttle).await);
-    first.mistrusted("two lines".into());
+    first.close_unmatched_output("two lines".into());
     second.refused(VoidFailure::NotConnected, None, "gone".into());
-    throttle.scored();
+    throttle.record_score();
     assert_eq!(throttle.condition(), Condition::Mistrusted { reason: "two lines".into() });
     let throttle = Throttle::new(LIMITS).on_trial();
-    turn(&throttle).await.mistrusted("two lines".into());
+    turn(&throttle).await.close_unmatched_output("two lines".into());
     assert!(matches!(throttle.condition(), Condition::NeverScored { .. }));
 }
 
@@ -258,15 +258,15 @@ async fn one_score_ends_the_trial() {
     let throttle = Throttle::new(CallLimits { concurrency: 64, ..LIMITS }).on_trial();
     for _ in 0..4 {
         throttle.begin().await;
-        throttle.unscored("no score");
+        throttle.record_no_score("no score");
     }
     throttle.begin().await;
-    throttle.scored();
+    throttle.record_score();
     for _ in 0..64 {
         throttle.begin().await;
     }
     for _ in 0..19 {
-        throttle.unscored("no score");
+        throttle.record_no_score("no score");
     }
     assert_eq!(throttle.condition(), Condition::Open);
 }
@@ -275,19 +275,19 @@ async fn one_score_ends_the_trial() {
 #[tokio::test(start_paused = true)]
 async fn answers_without_scores_close_the_throttle_until_the_next_score() {
     let throttle = Throttle::new(LIMITS);
-    throttle.scored();
+    throttle.record_score();
     for _ in 0..20 {
-        turn(&throttle).await.answered();
-        throttle.unscored("no score");
+        turn(&throttle).await.record_reply();
+        throttle.record_no_score("no score");
     }
     assert!(matches!(throttle.condition(), Condition::Down { .. }));
     assert!(is_held_back(&throttle).await);
     advance(Duration::from_secs(1)).await;
     let probe = turn(&throttle).await;
     assert!(is_held_back(&throttle).await, "one at a time finds out");
-    probe.answered();
+    probe.record_reply();
     assert!(matches!(throttle.condition(), Condition::Down { .. }), "an answer is not a score");
-    throttle.scored();
+    throttle.record_score();
     assert_eq!(throttle.condition(), Condition::Open);
     assert!(!is_held_back(&throttle).await);
 }
@@ -306,9 +306,9 @@ async fn a_held_call_takes_no_wakeup_from_a_request() {
     let held = tokio::spawn(async move { held.begin().await });
     tokio::task::yield_now().await;
     let waits = std::sync::Arc::clone(&throttle);
-    let waits = tokio::spawn(async move { waits.turn().await.map(|turn| turn.answered()) });
+    let waits = tokio::spawn(async move { waits.turn().await.map(|turn| turn.record_reply()) });
     tokio::task::yield_now().await;
-    turn.answered();
+    turn.record_reply();
     let came = tokio::time::timeout(Duration::from_secs(2), waits).await;
     held.abort();
     assert!(came.is_ok(), "nothing is out, and the request waits for ever");
@@ -330,7 +330,7 @@ async fn waiting_calls_do_not_wake_each_other() {
                 look_count += 1;
                 waiting.as_mut().poll(context)
             });
-            turn.await.expect("no one stops it").answered();
+            turn.await.expect("no one stops it").record_reply();
             look_count
         });
     }

@@ -28,7 +28,7 @@ pub(super) struct ThrottledStats {
 }
 
 impl ThrottledStats {
-    pub(super) fn answered(&mut self, request: u64) {
+    pub(super) fn record_reply(&mut self, request: u64) {
         self.answered = self.answered.max(request);
     }
 }
@@ -152,8 +152,8 @@ impl<'a> AttemptTracker<'a> {
     /// down, that call would be one of these, and no other would have been answered beside it.
     fn is_left_alone(&self, state: &State) -> bool {
         let ThrottledStats { throttled_count, singled_out_count, .. } = state.stats;
-        let is_alone =
-            throttled_count == singled_out_count && state.calls_out as usize <= throttled_count;
+        let is_alone = throttled_count == singled_out_count
+            && state.calls_in_flight as usize <= throttled_count;
         let since = state.addresses.silent_since();
         let is_long =
             since.is_some_and(|since| since.elapsed() >= self.throttle.limits.patience / 2);

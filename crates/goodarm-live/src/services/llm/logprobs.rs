@@ -17,7 +17,7 @@ use super::chat::ChatReply;
 use super::keys::VerdictPosition;
 use super::solver::add;
 use super::temperature::Temperature;
-use super::{CUT, LlmKeys};
+use super::{CUT_OFF_MESSAGE, LlmKeys};
 use crate::services::ServiceContext;
 
 /// Reads scores out of log-probabilities.
@@ -171,7 +171,7 @@ impl Logprobs {
         let places = Listing::deserialize(&said.logprobs).ok().and_then(|listing| listing.content);
         let places = places.filter(|places| !places.is_empty());
         if self.place == VerdictPosition::Last && said.is_cut {
-            return Err(Verdict::Failed(CountedFailure::Truncated, CUT.into()));
+            return Err(Verdict::Failed(CountedFailure::Truncated, CUT_OFF_MESSAGE.into()));
         }
         let places = places.ok_or_else(|| unreadable(ABSENT.into()))?;
         let place = match self.place {

@@ -13,7 +13,7 @@ use goodarm_record::job_file::VotesKey;
 use goodarm_record::reply::{NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, shorten};
 
 use super::chat::ChatReply;
-use super::{CUT, LlmKeys};
+use super::{CUT_OFF_MESSAGE, LlmKeys};
 use crate::service::{FinalAnswerRule, on_blocking_thread};
 
 /// The settings of a solver.
@@ -158,7 +158,7 @@ impl Solver {
             Ok(ChatReply { text, is_cut, usage, .. }) => {
                 let answer = if is_cut {
                     let answer = self.extractor.extract_cut(&text);
-                    answer.ok_or_else(|| (CountedFailure::Truncated, CUT.into()))
+                    answer.ok_or_else(|| (CountedFailure::Truncated, CUT_OFF_MESSAGE.into()))
                 } else {
                     self.extractor.find(&text).map_err(|reason| {
                         (CountedFailure::Unreadable, format!("{reason} in the reply"))

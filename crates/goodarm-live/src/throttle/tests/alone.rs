@@ -26,7 +26,7 @@ async fn a_throttled_call_is_given_up_if_others_were_answered_meanwhile() {
     let on_answer = throttle.on_answer(ArmId(3));
     let mut tracker = on_answer.track_attempts();
     assert!(again(&mut tracker).await.is_none());
-    turn(&throttle).await.answered();
+    turn(&throttle).await.record_reply();
     let given_up = until_given_up(&throttle, &mut tracker).await;
     let Some(GiveUp::Call(reason)) = given_up else { panic!("{given_up:?}") };
     assert!(reason.ends_with("and nothing else is left to do"), "{reason}");
@@ -37,7 +37,7 @@ async fn a_throttled_call_is_given_up_if_others_were_answered_meanwhile() {
 #[tokio::test(start_paused = true)]
 async fn a_throttled_call_is_not_given_up_if_no_other_was_answered_since() {
     let throttle = Throttle::new(LIMITS);
-    turn(&throttle).await.answered();
+    turn(&throttle).await.record_reply();
     let on_answer = throttle.on_answer(ArmId(3));
     let mut tracker = on_answer.track_attempts();
     assert!(until_given_up(&throttle, &mut tracker).await.is_none());
@@ -50,7 +50,7 @@ async fn a_throttled_call_is_not_given_up_while_another_is_throttled() {
     let [one, other] = [3, 4].map(|answer| throttle.on_answer(ArmId(answer)));
     let (mut struck, mut fresh) = (one.track_attempts(), other.track_attempts());
     assert!(again(&mut struck).await.is_none());
-    turn(&throttle).await.answered();
+    turn(&throttle).await.record_reply();
     assert!(again(&mut struck).await.is_none());
     assert!(again(&mut fresh).await.is_none());
     assert!(until_given_up(&throttle, &mut struck).await.is_none());
@@ -65,6 +65,6 @@ async fn a_throttled_call_is_not_given_up_while_another_waits_to_be_sent() {
     throttle.begin().await;
     let mut tracker = on_answer.track_attempts();
     assert!(again(&mut tracker).await.is_none());
-    turn(&throttle).await.answered();
+    turn(&throttle).await.record_reply();
     assert!(until_given_up(&throttle, &mut tracker).await.is_none());
 }

@@ -36,16 +36,16 @@ async fn equal_addresses_take_turns_and_the_least_busy_goes_first() {
     for expected in [0, 1, 2, 0] {
         let turn = turn(&throttle).await;
         assert_eq!(turn.address(), expected);
-        turn.answered();
+        turn.record_reply();
     }
     let mut out = turns(&throttle, 4).await;
     assert_eq!(places(&out), [1, 2, 0, 1]);
     assert!(is_held_back(&throttle).await, "the concurrency is the verifier's");
-    out.remove(2).answered();
+    out.remove(2).record_reply();
     let next = turn(&throttle).await;
     assert_eq!(next.address(), 0, "0 has none, 2 has one, 1 has two");
-    next.answered();
-    out.remove(1).answered();
+    next.record_reply();
+    out.remove(1).record_reply();
     assert_eq!(places(&turns(&throttle, 2).await), [2, 0], "1 has two, the others none");
 }
 
@@ -60,7 +60,7 @@ async fn a_pause_of_one_address_does_not_stop_the_others() {
     for _ in 0..20 {
         let turn = turn(&throttle).await;
         assert_eq!(turn.address(), 1);
-        turn.answered();
+        turn.record_reply();
     }
     assert!(begin.elapsed() < SHORT, "nobody waits");
     advance(wait).await;
@@ -68,7 +68,7 @@ async fn a_pause_of_one_address_does_not_stop_the_others() {
     let probe = turn(&throttle).await;
     assert_eq!(probe.address(), 0);
     assert_eq!(places(&turns(&throttle, 2).await), [1, 1]);
-    probe.answered();
+    probe.record_reply();
     assert_eq!(throttle.condition(), Condition::Open);
 }
 
@@ -82,7 +82,7 @@ async fn a_service_is_down_when_all_its_addresses_are() {
         let turn = turn(&throttle).await;
         match turn.address() {
             0 => turn.refused(DOWN, None, "no 0".into()),
-            _ => turn.answered(),
+            _ => turn.record_reply(),
         }
     }
     assert!(matches!(throttle.condition(), Condition::Partly { .. }), "one still answers");
@@ -109,7 +109,7 @@ async fn a_service_backs_off_until_its_first_address_is_back() {
     assert_eq!(probe.address(), 1);
     assert!(begin.elapsed() >= wait && begin.elapsed() < wait * 2, "{:?}", begin.elapsed());
     assert!(is_held_back(&throttle).await, "one at a time finds out");
-    probe.answered();
+    probe.record_reply();
     assert!(matches!(throttle.condition(), Condition::Partly { .. }));
 }
 
@@ -122,10 +122,10 @@ async fn an_address_that_breaks_calls_for_too_long_gets_no_more_calls() {
         let turn = turn(&throttle).await;
         match turn.address() {
             0 => {
-                turn.broke("500");
+                turn.record_broken("500");
                 breaks += 1;
             }
-            _ => turn.answered(),
+            _ => turn.record_reply(),
         }
         advance(Duration::from_secs(1)).await;
     }
@@ -136,7 +136,7 @@ async fn an_address_that_breaks_calls_for_too_long_gets_no_more_calls() {
         advance(Duration::from_secs(1)).await;
         let turn = turn(&throttle).await;
         assert_eq!(turn.address(), 1);
-        turn.answered();
+        turn.record_reply();
     }
 }
 
@@ -145,8 +145,8 @@ async fn too_many_requests_halve_the_share_of_one_address() {
     let throttle = Throttle::new(CallLimits { concurrency: 8, ..LIMITS }).with_addresses(2);
     refuse(&throttle, BUSY, None).await;
     advance(Duration::from_secs(1)).await;
-    turn(&throttle).await.answered();
-    turn(&throttle).await.answered();
+    turn(&throttle).await.record_reply();
+    turn(&throttle).await.record_reply();
     assert_eq!(throttle.condition(), Condition::Open);
     let out = turns(&throttle, 8).await;
     let count = |address| places(&out).iter().filter(|it| **it == address).count();
