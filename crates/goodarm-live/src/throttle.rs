@@ -31,7 +31,7 @@ pub struct CallLimits {
     /// Requests per second.
     pub rate: Option<f64>,
     /// Retries of one call after failed attempts (429, 503, no connection) before it is given up. `None`:
-    /// unlimited during an outage; five while other calls get replies.
+    /// unlimited during an outage; five while other calls get replies (up to twenty if the server is busy).
     pub retries: Option<u32>,
     /// How long the service may be down.
     pub patience: Duration,
@@ -355,7 +355,7 @@ impl State {
         if let Some(until) = self.backoff.closed_until(now) {
             return Err(Obstacle::Until(until));
         }
-        // While no call is scored, one request at a time tests whether that is over.
+        // During an outage, one request at a time tests whether it is over.
         let allowed = if self.backoff.outage().is_some() { 1 } else { limits.concurrency };
         if self.requests_in_flight >= allowed {
             return Err(Obstacle::SlotsInUse);

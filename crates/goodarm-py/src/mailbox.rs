@@ -208,7 +208,7 @@ impl Mailbox {
             state.out.iter().filter(|(_, call)| is_late(call)).map(|(number, _)| *number).collect();
         for number in &late {
             if let Some(Out { since, sender }) = state.out.remove(number) {
-                let reason = format!("no answer within {} s", timeout.as_secs_f64());
+                let reason = format!("no reply within {} s", timeout.as_secs_f64());
                 let reply = Reply::failed(CountedFailure::TimedOut, reason);
                 let _ =
                     sender.send(attempt_with_reply(reply, None, since.elapsed(), String::new()));

@@ -266,7 +266,7 @@ const GENERATOR: &str = "generator";
 /// The kind of functions in jobs that the Python package writes.
 const PYTHON: &str = "python";
 const PYTHON_HINT: &str =
-    "it works only from Python: goodarm.run(\"job.toml\", verifiers={\"name\": function})";
+    "\"python\" works only from Python: goodarm.run(\"job.toml\", verifiers={\"name\": function})";
 
 /// Makes the job.
 fn build(

@@ -51,7 +51,7 @@ fn criteria(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Re
     let mut wrong = |message: String| problems.push(KeyProblem::new("criteria", message));
     if spec.service.manifest.criteria_count != spec.criteria.len() {
         wrong(match spec.service.manifest.criteria_count {
-            0 => "its calls have one score each: a command, an http server or an llm judge whose reply is JSON may have criteria".into(),
+            0 => "its calls have one score each; criteria need a command, an http server or an llm judge that replies in JSON".into(),
             count => format!("its replies have {count} scores"),
         });
     }

@@ -374,7 +374,7 @@ impl ProcessOutcome {
     fn timed_out(timeout: Duration) -> Self {
         Self::Failed {
             failure: CountedFailure::TimedOut,
-            reason: format!("no answer within {} s", timeout.as_secs_f64()),
+            reason: format!("no reply within {} s", timeout.as_secs_f64()),
             output: Vec::new(),
         }
     }

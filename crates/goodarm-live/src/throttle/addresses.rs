@@ -189,7 +189,7 @@ impl Address {
             {
                 0
             }
-            // While no request is answered, one at a time tests whether that is over.
+            // During an outage, one request at a time tests whether it is over.
             Some(_) => 1,
         };
         (self.requests_in_flight >= allowed).then_some(Obstacle::SlotsInUse)

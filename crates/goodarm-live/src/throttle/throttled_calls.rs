@@ -1,7 +1,7 @@
 //! Tells a server that throttles all calls from one that throttles the calls on one answer. A server may reply
-//! "too many requests", or that a key is wrong, because of the content of a request. While no call at all is
-//! answered, the server has an outage. A call that is throttled again and again while others are answered is
-//! given up and counts: the reason may be its answer.
+//! "too many requests", or that a key is wrong, because of the content of a request. While no call at all gets
+//! a reply, the server has an outage. A call that is throttled several times while others get replies is given
+//! up and counts: the reason may be its answer.
 
 use std::collections::BTreeMap;
 
@@ -13,32 +13,32 @@ use super::{State, Throttle, ThrottleClosed, Turn};
 #[derive(Debug, Default)]
 pub(super) struct ThrottledStats {
     pub(super) sent_count: u64,
-    /// The number of the last request that was answered.
-    answered: u64,
-    /// The number of the last answered request of a call that had been throttled before: the server was busy.
+    /// The number of the last request with a reply.
+    replied: u64,
+    /// The number of the last request with a reply whose call had been throttled before: the server was busy.
     got_through: u64,
-    /// Answers with calls that were given up, and how many since one was answered.
+    /// Answers with calls that were given up, and how many since one got a reply.
     refused_answers: BTreeMap<ArmId, u32>,
     /// Strikes of answers with calls that `retries` ended.
     strikes: BTreeMap<ArmId, u32>,
     /// Calls in flight that were throttled.
     pub(super) throttled_count: usize,
-    /// Throttled calls in flight that had others answered meanwhile.
+    /// Throttled calls in flight that were throttled while others got replies.
     singled_out_count: usize,
 }
 
 impl ThrottledStats {
     pub(super) fn record_reply(&mut self, request: u64) {
-        self.answered = self.answered.max(request);
+        self.replied = self.replied.max(request);
     }
 }
 
 /// What ends when a call was throttled too often.
 #[derive(Debug)]
 pub(crate) enum GiveUp {
-    /// The call: it counts.
+    /// The call, which counts as a failure.
     Call(String),
-    /// All calls on its answer: more of them would cost nothing and never end.
+    /// All calls on its answer: they cost nothing, so that they would never end.
     Answer(String),
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct AttemptTracker<'a> {
     throttle: &'a Throttle,
     count: u32,
     strikes: u32,
-    /// Whether others were answered between two of its attempts.
+    /// Whether others got replies between two of its attempts.
     is_singled_out: bool,
     /// How many requests had been sent when it was last throttled.
     sent_before: u64,
@@ -109,7 +109,7 @@ impl<'a> AttemptTracker<'a> {
             let is_enough = *given_up >= CALLS_GIVEN_UP_MAX;
             return Some(if is_enough { GiveUp::Answer(reason) } else { GiveUp::Call(reason) });
         }
-        let others = "times while other calls were answered";
+        let others = "times while other calls got replies";
         let reason = match self.throttle.limits.retries {
             Some(retries) if count > retries => format!("given up after {count} attempts"),
             None if self.strikes >= STRIKES_MAX => format!("throttled {count} {others}"),
@@ -136,7 +136,7 @@ impl<'a> AttemptTracker<'a> {
         self.count += 1;
         if self.count == 1 {
             stats.throttled_count += 1;
-        } else if stats.answered > self.sent_before {
+        } else if stats.replied > self.sent_before {
             let is_busy = stats.got_through > self.sent_before;
             self.strikes += if is_busy { STRIKE_IF_BUSY } else { STRIKE };
         }
@@ -147,9 +147,9 @@ impl<'a> AttemptTracker<'a> {
         self.sent_before = stats.sent_count;
     }
 
-    /// Whether all calls in flight were throttled while others were answered, and no call has been answered since
-    /// for half of the patience. While there is other work, one of its calls is sent as a test. If the service were
-    /// down, that call would be one of these, and no other would have been answered beside it.
+    /// Whether all calls in flight were throttled while others got replies, and no call has got a reply since, for
+    /// half of the patience. While there is other work, one of its calls is sent as a test. If the service were
+    /// down, that call would be one of these, and no other would have got a reply beside it.
     fn is_left_alone(&self, state: &State) -> bool {
         let ThrottledStats { throttled_count, singled_out_count, .. } = state.stats;
         let is_alone = throttled_count == singled_out_count
@@ -160,7 +160,7 @@ impl<'a> AttemptTracker<'a> {
         self.is_singled_out && is_alone && is_long
     }
 
-    /// The request of this turn was answered.
+    /// The request of this turn got a reply.
     pub(crate) fn got_through(&self, turn: &Turn<'_>) {
         let mut state = self.throttle.state();
         if self.count > 0 {
@@ -183,11 +183,11 @@ impl Drop for AttemptTracker<'_> {
     }
 }
 
-/// Strikes that end a call: it was throttled once and then five times more, each time with others answered in
-/// between, of which none had been throttled before.
+/// Strikes that end a call: it was throttled once and then five times more, each time with replies to other calls
+/// in between, of which none had been throttled before.
 const STRIKES_MAX: u32 = 20;
 const STRIKE: u32 = 4;
 /// Calls on one answer in a row that are given up before no more are made.
 const CALLS_GIVEN_UP_MAX: u32 = 3;
-/// A busy server throttles calls at random. That one call is hit twenty times is still unlikely.
+/// A busy server throttles calls at random. It is unlikely that it throttles one call twenty times.
 const STRIKE_IF_BUSY: u32 = 1;

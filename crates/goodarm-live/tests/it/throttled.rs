@@ -69,7 +69,7 @@ fn run(code: u16, header: (&'static str, &str), refused: &'static [usize], concu
     assert!(began.elapsed() < Duration::from_secs(100), "{:?}", began.elapsed());
     let calls = place.read("run/calls.jsonl");
     let given_up = calls.lines().find(|line| line.contains("given-up")).expect("a call given up");
-    let words = format!("while other calls were answered: {code}: too large");
+    let words = format!("while other calls got replies: {code}: too large");
     assert!(given_up.contains(&words), "{given_up}");
 }
 

@@ -206,7 +206,7 @@ class _AsyncHost(_Host):
         try:
             return read(await asyncio.wait_for(self.function(argument), self.timeout))
         except asyncio.TimeoutError:
-            return [("failed", "timed-out", f"no answer within {self.timeout:g} s", None, None)]
+            return [("failed", "timed-out", f"no reply within {self.timeout:g} s", None, None)]
         except BaseException as error:
             return [raised(error)]
 
