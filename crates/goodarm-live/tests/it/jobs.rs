@@ -80,7 +80,11 @@ fn what_is_missing_or_out_of_range_is_named() {
     check("budget = 100", "budget = true", &["budget", "an amount such as 12.5"]);
     check("budget = 100", "budget = 100\npolicy = \"rbc\"", &["policy", "did you mean \"rcb\"?"]);
     check("budget = 100", "budget = 100\nconcurrency = 0", &["concurrency"]);
-    check("budget = 100", "budget = 100\nunit = \"dollars\"", &["price", "dollars", "needed"]);
+    check(
+        "budget = 100",
+        "budget = 100\nunit = \"dollars\"",
+        &["price", "dollars", "missing", "metered"],
+    );
     check("threshold", "price = 0\nthreshold", &["price", "more than 0"]);
     check("threshold", "price = 1\nmetered = { second = 1 }\nthreshold", &["price or metered"]);
     check("threshold", "timeout = -3\nthreshold", &["timeout"]);

@@ -63,11 +63,11 @@ fn the_threshold_is_that_of_the_hardest_claim() {
 #[test]
 fn votes_that_make_no_sense_are_refused() {
     for (keys, expected) in [
-        ("threshold = 0.5\nvotes = [1, 5]", "scores = \"binary\" is needed"),
+        ("threshold = 0.5\nvotes = [1, 5]", "needs scores = \"binary\""),
         ("threshold = 0.5\nscores = \"binary\"\nvotes = [1, 4]", "4 is not an odd number"),
         ("threshold = 0.5\nscores = \"binary\"\nvotes = [101]", "101 is not an odd number"),
         ("threshold = 0.5\nscores = \"binary\"\nvotes = []", "at least one size"),
-        ("threshold = 0.5\nscores = \"binary\"\nvotes = 5", "only an llm solver"),
+        ("threshold = 0.5\nscores = \"binary\"\nvotes = 5", "a number needs an llm solver"),
         ("scores = \"binary\"\nvotes = [1, 5]", "the mean score to be reached is needed"),
     ] {
         let error = place(keys).job().map(|_: Job| ()).expect_err(keys).to_string();
