@@ -4,7 +4,8 @@
 //! There are **arms** (candidate answers) and **attributes** (verifiers, each with a price ceiling
 //! and a threshold). A call of a verifier gives a noisy score. An arm is **certified** once the
 //! evidence shows that its mean score reaches the threshold of *every* attribute: with probability
-//! 1 - δ no certificate is wrong, and the budget is never exceeded, for any policy, any order of replies
+//! 1 - δ no certificate is wrong, and settled plus reserved money stays within the budget unless a bill exceeds
+//! its ceiling. Both hold for any policy, any order of replies
 //! and any number of failed calls.
 //!
 //! ```

@@ -1,5 +1,5 @@
 //! Pages for a browser on this machine only: a port, a secret address, a guard that checks each request, and a
-//! server on its own thread. Each page implements [`Site`] for its requests.
+//! server on its own thread. Each page implements `Site` for its requests.
 
 mod guard;
 mod server;
