@@ -118,7 +118,7 @@ pub const ID_FIELD: &str = "id";
 const READ_BUFFER_LEN: usize = 1 << 20;
 
 impl Candidates {
-    /// Reads a file in the format of its name: `.jsonl` or `.ndjson` (an object on each line), `.json` (an
+    /// Reads a file; its extension gives the format: `.jsonl` or `.ndjson` (an object on each line), `.json` (an
     /// array of objects), `.csv` or `.tsv` (a header row, then texts), the same with `.gz` or `.zst`,
     /// `.parquet`, or `.eval`. Files of some other tools are recognised by their content. All faults of the
     /// file are reported at once.
@@ -189,7 +189,7 @@ impl Candidates {
     }
 
     /// An empty list, called `name` in errors.
-    pub fn none(name: &Path) -> Self {
+    pub fn empty(name: &Path) -> Self {
         Self {
             path: name.to_owned(),
             unit: EntryUnit::Row,
@@ -221,14 +221,14 @@ impl Candidates {
     }
 
     /// An empty list from the same file.
-    fn emptied(&self) -> Self {
+    fn empty_copy(&self) -> Self {
         let (unit, notes, are_ids_made) = (self.unit, self.notes.clone(), self.are_ids_made);
-        Self { unit, notes, are_ids_made, ..Self::none(&self.path) }
+        Self { unit, notes, are_ids_made, ..Self::empty(&self.path) }
     }
 
     /// The same list without some candidates, and with one more note.
     pub fn without(&self, left_out: &BTreeSet<ArmId>, note: String) -> Self {
-        let mut kept = self.emptied();
+        let mut kept = self.empty_copy();
         kept.notes.push(note);
         for arm in self.arms().filter(|arm| !left_out.contains(arm)) {
             kept.push(self.id(arm), self.json(arm), self.lines[arm.index()]);
@@ -240,7 +240,7 @@ impl Candidates {
     /// The same list with more fields at the end of each object; a field that an object already has is not
     /// added.
     pub fn with_fields(&self, fields_of: impl Fn(ArmId) -> Option<Map<String, Value>>) -> Self {
-        let mut extended = self.emptied();
+        let mut extended = self.empty_copy();
         for arm in self.arms() {
             let own = self.get(arm);
             let mut json = own.json.trim_end().to_owned();
@@ -262,7 +262,7 @@ impl Candidates {
     }
 
     /// Reads the candidates in a run's folder, which always has them as lines.
-    pub fn read_kept(path: &Path, id_field: &str) -> Result<Self, CandidatesError> {
+    pub fn read_from_run(path: &Path, id_field: &str) -> Result<Self, CandidatesError> {
         Self::read_as(path, id_field, Some(Format::Jsonl))
     }
 
@@ -383,9 +383,9 @@ impl Candidates {
         *hasher.finalize().as_bytes()
     }
 
-    /// Those of these fields that no object has, each with the field of the most similar name.
+    /// The given fields that occur in no object, each with the field of the most similar name.
     pub fn unknown_fields(&self, fields: &BTreeSet<String>) -> Vec<(String, Option<String>)> {
-        let mut wanted = self.uncommon(fields);
+        let mut wanted = self.not_in_all(fields);
         let mut known = BTreeSet::new();
         for index in 0..self.len() {
             if wanted.is_empty() {
@@ -406,7 +406,7 @@ impl Candidates {
 
     /// Checks that every object has all of these fields, even if its value is null.
     pub fn require_fields(&self, fields: &BTreeSet<String>) -> Result<(), CandidatesError> {
-        let wanted = self.uncommon(fields);
+        let wanted = self.not_in_all(fields);
         if wanted.is_empty() {
             return Ok(());
         }
@@ -425,8 +425,8 @@ impl Candidates {
         faults.into_result().map_err(|kind| CandidatesError::new(&self.path, kind))
     }
 
-    /// Those of these fields that some object lacks.
-    fn uncommon<'a>(&self, fields: &'a BTreeSet<String>) -> Vec<&'a String> {
+    /// The given fields that may be missing in some object.
+    fn not_in_all<'a>(&self, fields: &'a BTreeSet<String>) -> Vec<&'a String> {
         let is_common = |field: &&String| self.common_fields.binary_search(field).is_ok();
         fields.iter().filter(|field| !is_common(field)).collect()
     }

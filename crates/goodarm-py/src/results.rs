@@ -116,7 +116,7 @@ impl PyResults {
     ) -> PyResult<usize> {
         let (delta, rule, labels) = terms;
         let rule = rule.map(|rule| rule.parse()).transpose().map_err(PyValueError::new_err)?;
-        let terms = ClaimTerms { delta, rule, labels_per_card: labels, wanted: None };
+        let terms = ClaimTerms { delta, rule, labels_per_card: labels, target_share: None };
         py.detach(|| self.take_labels(by, said, &terms))
     }
 

@@ -36,7 +36,7 @@ pub struct AuditReport {
     pub checked: Vec<String>,
     /// The first twenty problems.
     pub problems: Vec<AuditProblem>,
-    /// How many problems there are in all.
+    /// The number of all problems.
     pub problem_count: usize,
     /// Notes about the run that are not problems.
     pub notes: Vec<String>,
@@ -96,9 +96,9 @@ impl AuditReport {
         }
     }
 
-    /// Adds a passed check, unless there are more problems than `before`.
-    fn checked(&mut self, before: usize, text: String) {
-        if self.problem_count == before {
+    /// Adds a passed check, unless a problem was found since `problem_count_before`.
+    fn checked(&mut self, problem_count_before: usize, text: String) {
+        if self.problem_count == problem_count_before {
             self.checked.push(text);
         }
     }
@@ -122,7 +122,7 @@ fn audit_folder(folder: &Folder, report: &mut AuditReport) -> Result<(), AuditPr
     let is_finished = report.unfinished.is_none();
     let labelled = AuditedLabels::read(folder, report);
     auditor.certified_at = labelled.beginnings();
-    let history = auditor.go_through(replay, folder, report)?;
+    let history = auditor.replay_and_compare(replay, folder, report)?;
     if is_finished {
         findings::compare(folder, &auditor, report);
         made::compare_answers(folder, &auditor, report);
@@ -149,9 +149,9 @@ fn audit_folder(folder: &Folder, report: &mut AuditReport) -> Result<(), AuditPr
     Ok(())
 }
 
-/// The journal must not be older than the results, nor that of another run.
+/// The results must have been written from this journal, or from an earlier state of it.
 fn check_journal(folder: &Folder) -> Result<(), AuditProblem> {
-    let Err(older) = folder.check_seen() else { return Ok(()) };
+    let Err(older) = folder.check_journal_age() else { return Ok(()) };
     // Damage is reported as damage.
     let journal = folder.journal();
     let read = History::open(&journal).and_then(History::finish);
@@ -159,8 +159,8 @@ fn check_journal(folder: &Folder) -> Result<(), AuditProblem> {
     Err(problem(Area::Journal, older))
 }
 
-/// Whether the journal is longer than when the results were written, or they were never written. The summary is
-/// written last.
+/// The reason if the results are missing, or the journal has grown since they were written. The summary is the
+/// last file of the results.
 fn unfinished(folder: &Folder) -> Result<Option<String>, AuditProblem> {
     let journal = folder.journal();
     let what = match folder.seen() {
@@ -172,10 +172,10 @@ fn unfinished(folder: &Folder) -> Result<Option<String>, AuditProblem> {
             if tail.len_valid <= seen.bytes {
                 return Ok(None);
             }
-            "the run was resumed and has not ended, and its results are of an earlier moment"
+            "the run was resumed and has not ended: its results are outdated"
         }
     };
-    Ok(Some(format!("{what}: unless a process still runs it, resuming the run writes them")))
+    Ok(Some(format!("{what}. If no process is running it, resuming it writes new results")))
 }
 
 fn unreadable(journal: &Path, error: &dyn fmt::Display) -> AuditProblem {
@@ -232,8 +232,8 @@ impl Auditor {
         })
     }
 
-    /// Reads the journal and the file of calls side by side.
-    fn go_through(
+    /// Replays the journal, and compares each call with its line in the file of calls.
+    fn replay_and_compare(
         &mut self,
         replay: Replay<()>,
         folder: &Folder,
@@ -242,7 +242,7 @@ impl Auditor {
         let has_calls = folder.calls().exists();
         let calls = (report.unfinished.is_none() || has_calls).then(|| CallFile::open(folder));
         let calls = calls.transpose().map_err(in_calls)?;
-        let before = report.problem_count;
+        let problem_count_before = report.problem_count;
         let people = replies::ReplyAudit::open(folder, &self.terms, report);
         let comparison = Comparison { auditor: self, calls, people, folder, report };
         let mut replay = replay.followed_by(comparison);
@@ -253,9 +253,9 @@ impl Auditor {
         let Replay { history, follower, .. } = replay;
         let Comparison { auditor, mut calls, people, report, .. } = follower;
         if let Some(people) = people {
-            people.close(before, report);
+            people.close(problem_count_before, report);
         }
-        auditor.close(&history, &mut calls, before, report)?;
+        auditor.close(&history, &mut calls, problem_count_before, report)?;
         Ok(history)
     }
 
@@ -263,7 +263,7 @@ impl Auditor {
         &self,
         history: &History,
         calls: &mut Option<CallFile>,
-        before: usize,
+        problem_count_before: usize,
         report: &mut AuditReport,
     ) -> Result<(), AuditProblem> {
         let Balance { books, account, .. } = &self.balance;
@@ -281,10 +281,10 @@ impl Auditor {
         if let Some((place, _)) = next_call(calls)? {
             report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
         }
-        report.checked.push(findings::who(&self.subjects, books, account));
+        report.checked.push(findings::describe_candidates(&self.subjects, books, account));
         if let Some(ticket) = self.subjects.mislabelled {
             let text = format!(
-                "call {}: its answer has the number of another one, and counts for that",
+                "call {}: wrong answer number: the call counts for another answer",
                 ticket.0
             );
             report.problem(Area::Calls, text);
@@ -295,22 +295,22 @@ impl Auditor {
             unmade => format!(", and {unmade} that were asked for and not made"),
         };
         let text = if report.unfinished.is_none() {
-            format!("the journal is whole, and calls.jsonl has its {count}{unmade}")
+            format!("the journal is complete, and calls.jsonl has its {count}{unmade}")
         } else {
             let in_flight = history.in_flight().count();
-            format!("the journal is whole: {count}{unmade}, and {in_flight} in flight")
+            format!("the journal is complete: {count}{unmade}, and {in_flight} in flight")
         };
-        report.checked(before, text);
-        self.close_ledger(before, report);
+        report.checked(problem_count_before, text);
+        self.close_ledger(problem_count_before, report);
         Ok(())
     }
 
-    fn close_ledger(&self, before: usize, report: &mut AuditReport) {
+    fn close_ledger(&self, problem_count_before: usize, report: &mut AuditReport) {
         let books = &self.balance.books;
         let ledger = books.ledger();
         let unit = self.terms.unit;
         report.checked(
-            before,
+            problem_count_before,
             format!(
                 "every call was affordable when it was made: spent {}, reserved {}, of {}",
                 amount(ledger.settled(), unit),
@@ -321,9 +321,9 @@ impl Auditor {
         if let Some(lending) = books.lending() {
             let (count, left) = (self.loan_count, lending.pool().fraction());
             report.checked(
-                before,
+                problem_count_before,
                 format!(
-                    "every share of delta was there when it was lent, and only calls since then count: {count} lent, {} out, {left:.3} of delta left",
+                    "shares of delta: each was available when lent, and only later calls count; {count} lent, {} not returned, {left:.3} of delta left",
                     lending.out_count()
                 ),
             );
@@ -352,7 +352,7 @@ impl Follower for Comparison<'_> {
     type Refusal = AuditProblem;
 
     fn follow(&mut self, entry: &JournalEntry<'_>) -> Result<(), AuditProblem> {
-        let event = self.written(entry)?;
+        let event = self.event_from_file(entry)?;
         let Self { auditor, calls, people, folder, report } = self;
         let is_finished = report.unfinished.is_none();
         let Auditor { terms, balance, subjects, candidate_count, loan_count, missing, .. } =
@@ -375,7 +375,12 @@ impl Follower for Comparison<'_> {
             *candidate_count += count as usize;
         }
         if let Some(fingerprint) = &entry.candidates {
-            findings::check(folder, &subjects.candidates, *candidate_count, fingerprint)?;
+            findings::check_candidates(
+                folder,
+                &subjects.candidates,
+                *candidate_count,
+                fingerprint,
+            )?;
         }
         if let Some(Ok(())) = taken {
             *loan_count += u64::from(entry.loan.is_some() && entry.call.is_none());
@@ -387,8 +392,8 @@ impl Follower for Comparison<'_> {
 }
 
 impl Comparison<'_> {
-    /// The event for the books: of a call, as its file has it. `None` if the line is missing or unreadable.
-    fn written(&mut self, entry: &JournalEntry<'_>) -> Result<Option<Event>, AuditProblem> {
+    /// The event for the books. A call comes from `calls.jsonl`: `None` if its line is missing or unreadable.
+    fn event_from_file(&mut self, entry: &JournalEntry<'_>) -> Result<Option<Event>, AuditProblem> {
         let Auditor { subjects, terms, missing, .. } = &mut *self.auditor;
         let (id, question) = (|arm| subjects.id(arm), |question| subjects.question_id(question));
         let Some(expected) = CallLine::new(entry, id, question, terms) else {
@@ -405,7 +410,7 @@ impl Comparison<'_> {
     }
 }
 
-/// The next call of a file that may not be there.
+/// The next call, if the file exists.
 fn next_call(calls: &mut Option<CallFile>) -> Result<Option<Next<'_>>, AuditProblem> {
     calls.as_mut().map_or(Ok(None), |calls| calls.next_call().map_err(in_calls))
 }
@@ -439,7 +444,7 @@ fn in_calls(text: String) -> AuditProblem {
     problem(Area::Calls, text)
 }
 
-/// A fixed price is charged to the last digit, and a call that never began costs nothing.
+/// What is wrong with the cost of a call: a fixed price must be charged exactly, and a call that was not made is free.
 fn wrong_price(terms: &RunTerms, call: &SettledCall<'_>) -> Option<String> {
     let service = terms.service(call.target);
     let is_free = call.failure().is_some_and(|failure| failure.is_free());
@@ -459,9 +464,9 @@ fn difference(line: &CallLine<'_>, expected: &CallLine<'_>) -> String {
     }
 }
 
-/// The copy of the job must be the job that the journal began with, in all keys that certificates depend on.
+/// Compares `job.toml` with the job in the journal, in all keys that certificates depend on.
 fn compare_job(folder: &Folder, terms: &RunTerms, report: &mut AuditReport) {
-    let before = report.problem_count;
+    let problem_count_before = report.problem_count;
     match std::fs::read_to_string(folder.job()) {
         Err(error) => report.problem(Area::Job, format!("{}: {error}", folder.job().display())),
         Ok(text) => {
@@ -470,7 +475,7 @@ fn compare_job(folder: &Folder, terms: &RunTerms, report: &mut AuditReport) {
             }
         }
     }
-    report.checked(before, "job.toml is the job that was run".into());
+    report.checked(problem_count_before, "job.toml is the job that was run".into());
 }
 
 fn shortened(text: &str) -> &str {

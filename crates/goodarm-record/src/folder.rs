@@ -122,7 +122,7 @@ impl Folder {
 
     /// Checks that the journal begins with the bytes that the summary was made from. A summary is written when the
     /// journal is durable, so no crash leaves a shorter journal.
-    pub fn check_seen(&self) -> Result<(), OlderJournal> {
+    pub fn check_journal_age(&self) -> Result<(), OlderJournal> {
         let Some(seen) = self.seen() else { return Ok(()) };
         let (journal, summary) = (self.journal(), self.summary());
         if seen.begins(&journal).unwrap_or(false) {
@@ -150,11 +150,11 @@ impl Folder {
     }
 }
 
-/// A journal that is older than what was made from it, or another one.
+/// A journal that is older than its summary, or belongs to another run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} ({found} bytes) does not begin with the {seen} bytes that {} was made from: it is an older one, or that of another run. \
-     To go on with it would be to make calls again whose outcomes are known, and break delta: put the newer journal back, or \
+    "{} ({found} bytes) does not begin with the {seen} bytes that {} was made from: it is older, or belongs to another run. \
+     Continuing it would repeat calls whose outcomes are known, and break delta: put the newer journal back, or \
      begin a new run",
     journal.display(), summary.display()
 )]

@@ -28,18 +28,18 @@ use crate::terms::RunTerms;
 use crate::view::claim::outlook;
 use crate::view::{ClaimView, Overview};
 
-/// The terms of a claim. Those that are `None` are as in the present claim, or the default.
+/// The terms of a claim. A term that is `None` is that of the current claim, or the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClaimTerms {
-    /// The probability that the claim is ever false: 0.05, and for another claim half of the previous one's. The run's
-    /// own δ is about the verifiers.
+    /// Error probability of the claim. Default: 0.05; for a later claim half of the previous one's. The run's own δ is
+    /// about the verifiers.
     pub delta: Option<f64>,
-    /// When an answer is right: by one label, or, with several labels, by all of them.
+    /// Which labels make an answer right. Default: `one`, or `all` with several labels.
     pub rule: Option<Consensus>,
-    /// How many people label each answer: 1.
+    /// How many people label each answer. Default: 1.
     pub labels_per_card: Option<usize>,
-    /// The share to aim for, 0.95; used only for the outlook.
-    pub wanted: Option<f64>,
+    /// The share of right answers to aim for. Default: 0.95. Used only for the outlook.
+    pub target_share: Option<f64>,
 }
 
 /// Why a run cannot be labelled, or its claim not be computed.
@@ -69,24 +69,24 @@ pub enum LabelError {
         /// What does not fit.
         reason: String,
     },
-    /// Labels are missing that were there.
+    /// `labels.jsonl` is older than the summary.
     #[error(
-        "{} has {found} lines, but {} was made from {seen}: it is an older one. Put the newer one back",
+        "{} has {found} lines, but {} was made from {seen}. Put the newer labels.jsonl back",
         labels.display(), summary.display()
     )]
     Older {
         /// The file of labels.
         labels: PathBuf,
-        /// What has seen more of it.
+        /// The file that was made from more lines.
         summary: PathBuf,
-        /// The lines that it has seen.
+        /// The lines that the summary was made from.
         seen: u64,
-        /// How many there are.
+        /// The lines in the file of labels.
         found: usize,
     },
-    /// The claim that has begun has other terms.
+    /// The current claim has other terms.
     #[error(
-        "claim {claim} has begun with {key} {theirs}, and not {asked}: its terms were fixed before the first label. Go on without it, or begin another claim"
+        "claim {claim} already has {key} {theirs}; it cannot be changed to {asked} after labelling began. Omit it, or begin another claim"
     )]
     OtherTerms {
         /// The number of the claim.
@@ -115,7 +115,7 @@ pub struct ClaimQueue {
     labels: Claims,
     /// `None` once a line may be half-written.
     writer: Option<SealedWriter>,
-    wanted: f64,
+    target_share: f64,
     /// A note about the run for the labeller.
     note: Option<&'static str>,
 }
@@ -125,8 +125,8 @@ impl ClaimQueue {
     pub fn open(folder: &Folder, terms: &ClaimTerms) -> Result<Self, LabelError> {
         let (read, mut queue) = Self::read(folder, terms)?;
         let first = match queue.labels.claims.last() {
-            Some(last) => agree(&last.begun, terms).map(|()| None)?,
-            None => Some(queue.beginning(terms, &ClaimTerms::default())?),
+            Some(last) => check_same_terms(&last.begun, terms).map(|()| None)?,
+            None => Some(queue.start_line(terms, &ClaimTerms::default())?),
         };
         // A folder that cannot be labelled gets no file.
         let (writer, lines) = SealedWriter::open::<LabelLine>(&folder.labels())?;
@@ -134,44 +134,44 @@ impl ClaimQueue {
             return Err(SealedError::Busy(folder.labels()).into());
         }
         queue.writer = Some(writer);
-        first.map_or(Ok(()), |first| queue.begin(first))?;
+        first.map_or(Ok(()), |first| queue.write_start(first))?;
         Ok(queue)
     }
 
     /// The claim of a run, read-only: nothing is written or locked. `None` without a claim.
-    pub fn look(folder: &Folder, terms: &ClaimTerms) -> Result<Option<Self>, LabelError> {
+    pub fn open_read_only(folder: &Folder, terms: &ClaimTerms) -> Result<Option<Self>, LabelError> {
         let (_, queue) = Self::read(folder, terms)?;
         let Some(last) = queue.labels.claims.last() else { return Ok(None) };
-        agree(&last.begun, terms)?;
+        check_same_terms(&last.begun, terms)?;
         Ok(Some(queue))
     }
 
-    /// What is in the folder: the lines as well.
+    /// The lines of the file, and the queue without a writer.
     fn read(folder: &Folder, terms: &ClaimTerms) -> Result<(Vec<LabelLine>, Self), LabelError> {
-        let wanted = wanted(terms)?;
+        let target_share = target_share(terms)?;
         let (lines, labels) = record::read(folder)?;
-        check_seen(folder, &labels)?;
+        check_line_count(folder, &labels)?;
         let record = LabelledRun::read(folder, &labels, |balance| balance)?;
         record.check(&labels)?;
         let is_over = folder.seen().is_some_and(|seen| seen == record.mark);
         let note = (!is_over).then_some(UNFINISHED);
-        Ok((lines, Self { record, labels, writer: None, wanted, note }))
+        Ok((lines, Self { record, labels, writer: None, target_share, note }))
     }
 
-    /// Begins another claim, about the answers that are certified by now. It has a δ of its own, half of
-    /// the last one's unless the terms say otherwise; rule and labels are as they were unless they do.
-    pub fn begin_another(&mut self, terms: &ClaimTerms) -> Result<(), LabelError> {
-        let wanted = wanted(terms)?;
+    /// Begins another claim, about the answers that are certified by now. Its δ is half of the previous one's
+    /// unless given; other terms are copied unless given.
+    pub fn start_next_claim(&mut self, terms: &ClaimTerms) -> Result<(), LabelError> {
+        let target_share = target_share(terms)?;
         let before = &self.last().begun;
         let defaults = ClaimTerms {
             delta: Some(before.delta / 2.0),
             rule: terms.labels_per_card.is_none().then_some(before.rule),
             labels_per_card: Some(before.labels_per_card),
-            wanted: None,
+            target_share: None,
         };
-        let line = self.beginning(terms, &defaults)?;
-        self.begin(line)?;
-        self.wanted = wanted;
+        let line = self.start_line(terms, &defaults)?;
+        self.write_start(line)?;
+        self.target_share = target_share;
         Ok(())
     }
 
@@ -187,7 +187,7 @@ impl ClaimQueue {
     }
 
     /// The line with which the next claim begins.
-    fn beginning(
+    fn start_line(
         &self,
         terms: &ClaimTerms,
         defaults: &ClaimTerms,
@@ -216,7 +216,7 @@ impl ClaimQueue {
     }
 
     /// Writes down the order before the first card is shown.
-    fn begin(&mut self, line: LabelLine) -> Result<(), LabelError> {
+    fn write_start(&mut self, line: LabelLine) -> Result<(), LabelError> {
         self.write(line).map_err(|error| match error {
             CardQueueError::File(error) => LabelError::Labels(error),
             error => LabelError::Terms(error),
@@ -290,7 +290,7 @@ impl CardQueue for ClaimQueue {
 
     fn progress(&mut self) -> Result<QueueProgress, CardQueueError> {
         let labelled = self.last();
-        let outlook = outlook(&labelled.claim(), self.wanted, labelled.begun.labels_per_card);
+        let outlook = outlook(&labelled.claim(), self.target_share, labelled.begun.labels_per_card);
         let outlook: Vec<&str> =
             [outlook.as_str()].into_iter().filter(|it| !it.is_empty()).chain(self.note).collect();
         Ok(QueueProgress {
@@ -310,7 +310,7 @@ pub fn claim(
     certified: &[&str],
 ) -> Result<Option<ClaimView>, LabelError> {
     let (_, labels) = record::read(folder)?;
-    check_seen(folder, &labels)?;
+    check_line_count(folder, &labels)?;
     for claim in &labels.claims {
         order::check(&claim.begun, &folder.journal(), terms.seed(), certified, None)
             .map_err(|reason| LabelError::OtherRun { path: folder.labels(), reason })?;
@@ -326,9 +326,9 @@ pub struct PublishedClaim<F = Balance> {
     pub replay: Replay<F>,
 }
 
-/// Writes the claim of a run that has ended into its summary. If the run is still going, it does that itself at its
-/// end: then nothing is done, and `None` is returned. The journal is read once: `follower` makes what
-/// takes its entries from the balance that they begin with.
+/// Writes the claim of a run that has ended into its summary. A run that is still going writes it itself at
+/// its end: then nothing is done, and `None` is returned. The journal is read once. `follower` gets the opening
+/// balance and returns the object that receives each entry.
 pub fn publish<F>(
     folder: &Folder,
     follower: impl FnOnce(Balance) -> F,
@@ -357,11 +357,11 @@ where
     Ok(Some(PublishedClaim { overview, replay: record.into_replay() }))
 }
 
-/// Checks that no labels are missing that a run's summary was made from: a resumed run would write a summary without
-/// them.
-pub fn check_none_gone(folder: &Folder) -> Result<(), LabelError> {
+/// Checks that all labels exist that a run's summary was made from: a resumed run would write a summary without the
+/// missing ones.
+pub fn check_labels_complete(folder: &Folder) -> Result<(), LabelError> {
     match folder.labels_seen() {
-        Some(_) => check_seen(folder, &record::read(folder)?.1),
+        Some(_) => check_line_count(folder, &record::read(folder)?.1),
         None => Ok(()),
     }
 }
@@ -375,8 +375,8 @@ fn draw() -> Result<String, LabelError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Checks that the summary has not seen more labels than there are.
-fn check_seen(folder: &Folder, labels: &Claims) -> Result<(), LabelError> {
+/// Checks that the file has all lines that the summary was made from.
+fn check_line_count(folder: &Folder, labels: &Claims) -> Result<(), LabelError> {
     let found = labels.line_count;
     match folder.labels_seen() {
         Some(seen) if seen > found as u64 => {
@@ -388,7 +388,7 @@ fn check_seen(folder: &Folder, labels: &Claims) -> Result<(), LabelError> {
 }
 
 /// Checks that the given terms are those of the claim.
-fn agree(begun: &ClaimStarted, terms: &ClaimTerms) -> Result<(), LabelError> {
+fn check_same_terms(begun: &ClaimStarted, terms: &ClaimTerms) -> Result<(), LabelError> {
     let differs = |key, theirs: String, asked: Option<String>| match asked {
         Some(asked) if asked != theirs => {
             Err(LabelError::OtherTerms { claim: begun.claim, key, theirs, asked })
@@ -402,16 +402,16 @@ fn agree(begun: &ClaimStarted, terms: &ClaimTerms) -> Result<(), LabelError> {
     differs("labels a card", begun.labels_per_card.to_string(), labels)
 }
 
-fn wanted(terms: &ClaimTerms) -> Result<f64, LabelError> {
-    let wanted = terms.wanted.unwrap_or(WANTED);
-    if wanted > 0.0 && wanted <= 1.0 {
-        return Ok(wanted);
+fn target_share(terms: &ClaimTerms) -> Result<f64, LabelError> {
+    let target_share = terms.target_share.unwrap_or(TARGET_SHARE);
+    if target_share > 0.0 && target_share <= 1.0 {
+        return Ok(target_share);
     }
-    let text = format!("a share of {wanted} is wanted: expected more than 0 and at most 1");
+    let text = format!("target share {target_share}: expected more than 0 and at most 1");
     Err(LabelError::Terms(CardQueueError::Unfit(text)))
 }
 
 const DELTA: f64 = 0.05;
-const WANTED: f64 = 0.95;
+const TARGET_SHARE: f64 = 0.95;
 const UNFINISHED: &str =
     "the run has not ended: this is about the answers that were certified when the labels began";

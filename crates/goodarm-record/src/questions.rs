@@ -97,7 +97,8 @@ impl RunQuestions {
     ) -> Result<Self, String> {
         let path = folder.questions();
         let id_field = terms.id_field.clone();
-        let list = Candidates::read_kept(&path, &id_field).map_err(|error| error.to_string())?;
+        let list =
+            Candidates::read_from_run(&path, &id_field).map_err(|error| error.to_string())?;
         if list.len() != asked.count || hex(&list.fingerprint()) != asked.blake3 {
             return Err(format!("{}: not the questions that the run began with", path.display()));
         }
@@ -299,7 +300,7 @@ pub fn of_candidates(
             }
         }
     }
-    let mut questions = Candidates::none(name);
+    let mut questions = Candidates::empty(name);
     for (id, line) in order {
         let mut own = fields.remove(&id).unwrap_or_default();
         own.insert(id_field.to_owned(), id.as_str().into());

@@ -49,15 +49,15 @@ impl Subjects {
             let read = match kept {
                 // The file that the job names, or a copy of the one that the folder has lost.
                 Some(path) => Candidates::read_as(path, &id_field, terms.format())
-                    .or_else(|error| Candidates::read_kept(path, &id_field).map_err(|_| error)),
-                None => Candidates::read_kept(path, &id_field),
+                    .or_else(|error| Candidates::read_from_run(path, &id_field).map_err(|_| error)),
+                None => Candidates::read_from_run(path, &id_field),
             };
             read.map_err(|error| error.to_string())
         };
         let Some(asked) = &terms.questions else {
             return Ok(Self::new(Arc::new(read()?), None, FinalAnswers::default()));
         };
-        let candidates = if asked.answers.is_empty() { Candidates::none(path) } else { read()? };
+        let candidates = if asked.answers.is_empty() { Candidates::empty(path) } else { read()? };
         let questions = RunQuestions::kept(folder, terms, asked)?;
         // The folder does not have the final answers of given candidates; only a resumed run can compute their
         // labels again.

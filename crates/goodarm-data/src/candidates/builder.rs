@@ -38,7 +38,7 @@ impl<'a> Builder<'a> {
             are_rows: false,
             bytes_max: u64::MAX,
             memory_max: u64::MAX,
-            candidates: Candidates::none(path),
+            candidates: Candidates::empty(path),
         }
     }
 

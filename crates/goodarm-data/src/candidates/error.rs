@@ -202,12 +202,12 @@ pub(super) fn without_place(error: &serde_json::Error) -> String {
     message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words).to_owned()
 }
 
-/// The name that was probably meant, as an error keeps it.
+/// The name that was probably meant.
 pub(super) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     goodarm_files::nearest(wanted, names).map(str::to_owned)
 }
 
 const UNKNOWN_FORMAT: &str = "the name must end in .jsonl, .ndjson, .json, .csv, .tsv, each also with \
-    .gz or .zst, or in .parquet or .eval; else say what it is with format = \"…\"";
+    .gz or .zst, or in .parquet or .eval; or set format = \"…\"";
 pub(super) const NOT_AN_OBJECT: &str = "not a JSON object";
 pub(super) const NOT_UTF8: &str = "not UTF-8";

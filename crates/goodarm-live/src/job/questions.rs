@@ -106,7 +106,7 @@ impl Job {
         }
         let questions = self.questions.as_ref()?;
         let first = questions.list.arms().next()?;
-        let mut made_up = Candidates::none(Path::new("answers"));
+        let mut made_up = Candidates::empty(Path::new("answers"));
         questions.add(
             &mut made_up,
             QuestionId(first.0),
@@ -204,7 +204,7 @@ impl JobSubjects {
         }
         // One byte each, and in JSON as long as any character.
         let longest = "\u{1}".repeat(self.answer_bytes_max);
-        let none = Candidates::none(Path::new("answers"));
+        let none = Candidates::empty(Path::new("answers"));
         let ids: Vec<QuestionId> = questions.list.arms().map(|arm| QuestionId(arm.0)).collect();
         let of_some = ids.chunks(QUESTIONS_AT_ONCE).map(|some| {
             let mut answers = none.clone();

@@ -413,7 +413,7 @@ fn read_candidates(
     let candidates = match (given, &file.candidates) {
         (Some(given), _) => given,
         (None, Some(path)) => Candidates::read_as(&folder.join(path), &file.id_field, file.format)?,
-        (None, None) => Candidates::none(&name),
+        (None, None) => Candidates::empty(&name),
     };
     let has_generator = file.generator.is_some() || file.generators.is_some();
     if file.questions.is_none() && file.question_field.is_none() && !has_generator {

@@ -60,8 +60,8 @@ pub(super) fn resume(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, R
     let ReplayedRun { balance, given_up, ticket_next, .. } = follower;
     let lost = history.in_flight().collect();
     let tail = history.finish().map_err(|error| RunError::Journal { path, error })?;
-    folder.check_seen()?;
-    labels::check_none_gone(&folder).map_err(|error| RunError::Labels(Box::new(error)))?;
+    folder.check_journal_age()?;
+    labels::check_labels_complete(&folder).map_err(|error| RunError::Labels(Box::new(error)))?;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
     let mut run = start::assemble(job, balance, journal, ticket_next, lock)?;
     run.recovery.bytes_cut = tail.bytes_cut;
@@ -126,8 +126,8 @@ pub(super) fn refusals(job: &Job) -> Vec<RunError> {
     if !changes.is_empty() {
         refusals.push(RunError::Changed(changes));
     }
-    refusals.extend(folder.check_seen().err().map(RunError::from));
-    let labels = labels::check_none_gone(&folder).err();
+    refusals.extend(folder.check_journal_age().err().map(RunError::from));
+    let labels = labels::check_labels_complete(&folder).err();
     refusals.extend(labels.map(|error| RunError::Labels(Box::new(error))));
     refusals
 }

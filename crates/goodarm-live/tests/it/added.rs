@@ -65,7 +65,7 @@ fn candidates_join_at_each_resume_and_are_certified_like_the_others() {
     place.assert_clean();
     let checked = place.audit().checked.join("\n");
     assert!(checked.contains("the 6 that") && checked.contains("and 6 that"), "{checked}");
-    assert!(checked.contains("every share of delta"), "{checked}");
+    assert!(checked.contains("shares of delta: "), "{checked}");
     // As it was, and with nothing new.
     let (ending, again) = place.resume().expect("the same candidates");
     assert!(matches!(ending, Ending::Done(_)));

@@ -79,11 +79,11 @@ fn results_of_an_earlier_moment_do_not_keep_a_run_from_going_on() {
     run.drive(&Control::default(), &mut ()).expect("the run ends");
     drop(run);
     assert_eq!(place.read("run/summary.json"), summary, "killed before it was written");
-    assert_unfinished(&place, "its results are of an earlier moment");
+    assert_unfinished(&place, "its results are outdated");
     place.resume().expect("the journal begins with what the summary has seen");
     place.assert_clean();
     place.write("run/summary.json", &summary);
-    assert_unfinished(&place, "its results are of an earlier moment");
+    assert_unfinished(&place, "its results are outdated");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn assert_unfinished(place: &JobFolder, text: &str) {
     let report = place.audit();
     assert_eq!(report.problems, [], "nothing is wrong");
     assert!(!report.is_clean() && report.unfinished.is_some_and(|it| it.contains(text)));
-    let is_whole = |it: &String| it.starts_with("the journal is whole: ");
+    let is_whole = |it: &String| it.starts_with("the journal is complete: ");
     assert!(report.checked.iter().any(is_whole), "{:?}", report.checked);
 }
 

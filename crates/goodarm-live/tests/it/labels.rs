@@ -279,7 +279,10 @@ fn terms_are_fixed_when_a_claim_begins() {
         (several(0, Consensus::All), "0 labels for each answer"),
         (several(99, Consensus::All), "99 labels for each answer"),
         (several(2, Consensus::One), "expected the rule majority or all"),
-        (ClaimTerms { wanted: Some(1.5), ..ClaimTerms::default() }, "a share of 1.5 is wanted"),
+        (
+            ClaimTerms { target_share: Some(1.5), ..ClaimTerms::default() },
+            "target share 1.5: expected",
+        ),
     ] {
         let error = refused(&terms);
         assert!(error.contains(said), "{error}");
@@ -302,7 +305,7 @@ fn terms_are_fixed_when_a_claim_begins() {
         assert!(error.contains(said), "{error}");
     }
     opened(&place, &terms);
-    let queue = opened(&place, &ClaimTerms { wanted: Some(0.5), ..ClaimTerms::default() });
+    let queue = opened(&place, &ClaimTerms { target_share: Some(0.5), ..ClaimTerms::default() });
     let busy = ClaimQueue::open(&place.output(), &ClaimTerms::default());
     assert!(matches!(busy, Err(LabelError::Labels(error)) if error.to_string().contains("in use")));
     drop(queue);
@@ -574,7 +577,7 @@ fn a_claim_is_about_the_answers_that_were_there() {
 
     let mut queue = open(&place);
     assert!(queue.next("Ann").expect("a queue").is_none());
-    queue.begin_another(&ClaimTerms::default()).expect("another claim");
+    queue.start_next_claim(&ClaimTerms::default()).expect("another claim");
     say(&mut queue, "Ann", 1, &CardReply::Right);
     let claim = queue.claim();
     assert_eq!((claim.claim, claim.answers, claim.grown_by, claim.labels), (2, all, 0, 1));
@@ -585,7 +588,7 @@ fn a_claim_is_about_the_answers_that_were_there() {
         .expect("a summary")
         .expect("the run is over");
     place.assert_clean();
-    let error = queue.begin_another(&ClaimTerms { delta: Some(0.95), ..ClaimTerms::default() });
+    let error = queue.start_next_claim(&ClaimTerms { delta: Some(0.95), ..ClaimTerms::default() });
     assert!(matches!(error, Err(LabelError::Terms(_))), "together they would prove nothing");
     drop(queue);
     // The new terms are those of the last claim.
@@ -664,7 +667,7 @@ fn a_run_does_not_go_on_without_labels_that_its_summary_was_made_from() {
     let kept = std::fs::read(&path).expect("labels");
     std::fs::remove_file(&path).expect("they are there");
     let refused = Run::resume(place.good_job()).err().expect("labels are gone");
-    assert!(refused.to_string().contains("it is an older one"), "{refused}");
+    assert!(refused.to_string().contains("Put the newer labels.jsonl back"), "{refused}");
     assert_eq!(Run::refusals(&place.good_job()).len(), 1);
     std::fs::write(&path, kept).expect("the folder takes files");
     assert!(Run::resume(place.good_job()).is_ok());

@@ -431,7 +431,7 @@ fn an_answer_that_counts_for_another_is_found_out() {
         fs::remove_file(file).expect("it was written");
     }
     let report = place.audit();
-    let found = report.problems.iter().any(|it| it.text.contains("has the number of another one"));
+    let found = report.problems.iter().any(|it| it.text.contains("wrong answer number"));
     assert!(found, "{:#?}", report.problems);
     assert!(matches!(place.resume(), Err(RunError::Diverged(_))));
 }

@@ -68,7 +68,7 @@ class Audit(NamedTuple):
     wrong: list[str]
     #: How many checks failed in all; an unfinished run counts as one.
     wrong_count: int
-    #: What a reader should know: files that have changed since, a page of an earlier moment, doubts.
+    #: What a reader should know: files that have changed since, an outdated page, doubts.
     notes: list[str]
 
     @property

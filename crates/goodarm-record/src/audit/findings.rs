@@ -41,7 +41,7 @@ pub(super) fn subjects(folder: &Folder, history: &History) -> Result<Subjects, A
 }
 
 /// Checks the fingerprint of the first `count` candidates, after some were added.
-pub(super) fn check(
+pub(super) fn check_candidates(
     folder: &Folder,
     candidates: &Candidates,
     count: usize,
@@ -56,7 +56,7 @@ pub(super) fn check(
 }
 
 /// Describes the candidates, once their fingerprints are checked.
-pub(super) fn who(subjects: &Subjects, books: &Books, account: &Account) -> String {
+pub(super) fn describe_candidates(subjects: &Subjects, books: &Books, account: &Account) -> String {
     let (began_with, count) = (account.began_with, books.problem().arm_count());
     let mut text =
         format!("the candidates are the {} that the run began with", number(began_with as u64));
@@ -126,7 +126,7 @@ pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut AuditRepo
     let count = counted(books.certified().len(), "certificate");
     report.checked(
         before,
-        format!("what is certified follows from the calls, in its order: {count}"),
+        format!("the certificates and their order follow from the calls: {count}"),
     );
 }
 

@@ -71,7 +71,7 @@ impl AuditedLabels {
             return Err(problem(
                 Area::Labels,
                 format!(
-                    "summary.json was made from {}, but labels.jsonl has {found}: it is an older one, or was cut",
+                    "summary.json was made from {}, but labels.jsonl has {found}: it is older than the summary, or lines are missing at its end",
                     counted(seen, "line")
                 ),
             ));

@@ -136,9 +136,9 @@ pub(super) fn compare_page(folder: &Folder, all: &Mark, report: &mut AuditReport
         Err(error) => return report.problem(Area::Page, format!("report.html: {error}")),
     };
     if mark == *all {
-        report.checked.push("report.html belongs to this run, and is of its last moment".into());
+        report.checked.push("report.html belongs to this run, and is up to date".into());
     } else if mark.begins(&folder.journal()).unwrap_or(false) {
-        report.notes.push(format!("report.html is of an earlier moment of this run: {again}"));
+        report.notes.push(format!("report.html is outdated: {again}"));
     } else {
         report.problem(Area::Page, format!("report.html is not of this run: {again}"));
     }

@@ -176,7 +176,7 @@ impl Gatherer {
         overview.ending = ending(folder, overview.calls);
         overview.set_span(history.span_millis(), &self.balance.account);
         overview.journal = Some(mark);
-        overview.notes.extend(folder.check_seen().err().map(|older| older.to_string()));
+        overview.notes.extend(folder.check_journal_age().err().map(|older| older.to_string()));
         let step =
             |(spent, certified): (&Cost, usize)| CoverageStep { spent: spent.units(), certified };
         overview.coverage = Some(self.balance.account.spent_at.iter().zip(1..).map(step).collect());

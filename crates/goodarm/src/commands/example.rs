@@ -79,8 +79,10 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, CommandError> {
 /// What share of the certified answers is right, by the right ones that the file has: labels as people would give
 /// them, in the order of the claim, until it reaches its aim. The other labels are left to the user.
 fn labelled(run: &Folder) -> Result<String, CommandError> {
-    let mut queue =
-        ClaimQueue::open(run, &ClaimTerms { wanted: Some(HOPED_FOR), ..ClaimTerms::default() })?;
+    let mut queue = ClaimQueue::open(
+        run,
+        &ClaimTerms { target_share: Some(HOPED_FOR), ..ClaimTerms::default() },
+    )?;
     while queue.claim().share < HOPED_FOR {
         let (_, count) = gold::label(&mut queue, "gold", ["gold", "answer"], 1)?;
         if count == 0 {

@@ -92,7 +92,7 @@ fn terms(arguments: &LabelArguments) -> ClaimTerms {
         delta: arguments.delta,
         rule: arguments.rule,
         labels_per_card: arguments.labels,
-        wanted: arguments.at_least,
+        target_share: arguments.at_least,
     }
 }
 
@@ -102,15 +102,17 @@ fn claim(arguments: &LabelArguments, folder: &Folder) -> Result<ClaimQueue, Labe
     if !arguments.another || !folder.labels().exists() {
         return ClaimQueue::open(folder, &terms);
     }
-    let mut queue =
-        ClaimQueue::open(folder, &ClaimTerms { wanted: terms.wanted, ..ClaimTerms::default() })?;
-    queue.begin_another(&terms)?;
+    let mut queue = ClaimQueue::open(
+        folder,
+        &ClaimTerms { target_share: terms.target_share, ..ClaimTerms::default() },
+    )?;
+    queue.start_next_claim(&terms)?;
     Ok(queue)
 }
 
 fn claim_failure(error: LabelError) -> CommandError {
     let hint = match error {
-        LabelError::OtherTerms { .. } => ": --another",
+        LabelError::OtherTerms { .. } => " with --another",
         _ => "",
     };
     CommandError::wrong_input(format!("{error}{hint}"))
@@ -240,7 +242,8 @@ fn status(
     let queue: Option<Box<dyn CardQueue + Send>> = match subject {
         Subject::People => Some(subject.open(arguments, folder)?),
         Subject::Claim => {
-            let queue = ClaimQueue::look(folder, &terms(arguments)).map_err(claim_failure)?;
+            let queue =
+                ClaimQueue::open_read_only(folder, &terms(arguments)).map_err(claim_failure)?;
             queue.map(|queue| Box::new(queue) as Box<dyn CardQueue + Send>)
         }
     };

@@ -120,7 +120,7 @@ fn killed_again_and_again_nothing_is_lost_and_nothing_is_spent_twice() {
     let audited = goodarm(&["audit", &folder]);
     let told = String::from_utf8(audited.stdout).expect("UTF-8");
     assert_eq!(audited.status.code(), Some(2), "{told}");
-    assert!(told.contains("ok     the journal is whole: ") && !told.contains("WRONG"), "{told}");
+    assert!(told.contains("ok     the journal is complete: ") && !told.contains("WRONG"), "{told}");
     assert!(told.contains("not yet  the run has not ended"), "{told}");
     ok(&["run", &job, "--resume", "--quiet"]);
     ok(&["audit", &folder]);

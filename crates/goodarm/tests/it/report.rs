@@ -288,7 +288,7 @@ fn an_audit_says_whether_the_page_belongs_to_the_run() {
         assert_eq!(output.status.code(), Some(exit), "{told}");
         assert!(told.contains(said), "{told}");
     };
-    audited(0, "ok     report.html belongs to this run, and is of its last moment");
+    audited(0, "ok     report.html belongs to this run, and is up to date");
     let page = run.read("report.html");
     assert_eq!(page, run.page(), "the same page of the same journal");
     for changed in [
@@ -305,9 +305,9 @@ fn an_audit_says_whether_the_page_belongs_to_the_run() {
     let budget = ["--resume", "--quiet", "--budget", "90000"];
     let output = goodarm(&[&["run", job.to_str().expect("UTF-8")], &budget[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
-    audited(0, "ok     report.html belongs to this run, and is of its last moment");
+    audited(0, "ok     report.html belongs to this run, and is up to date");
     fs::write(run.path("report.html"), &page).expect("written");
-    audited(0, "note   report.html is of an earlier moment of this run");
+    audited(0, "note   report.html is outdated");
     fs::remove_file(run.path("report.html")).expect("removed");
     audited(0, "ok");
 }

@@ -127,7 +127,7 @@ impl World {
         });
         let given: Vec<String> = given.collect();
         let candidates = if given.is_empty() {
-            Candidates::none(Path::new("answers"))
+            Candidates::empty(Path::new("answers"))
         } else {
             candidates_of(given.into_iter())
         };
