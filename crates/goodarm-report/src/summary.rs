@@ -32,7 +32,7 @@ pub fn summary_text(summary: &Overview) -> String {
         text += &format!("{} of them were added after the run began\n", summary.added);
     }
     text += &format!(
-        "spent {} of {} in {}\n",
+        "spent {} of {}; {} made\n",
         amount(summary.money.spent, unit),
         money(summary.money.budget, unit),
         counted(summary.calls, "call"),

@@ -72,7 +72,7 @@ pub(crate) enum ToolCommand {
     /// Write a commented starter job for a file of candidates or questions.
     #[command(long_about = INIT_LONG)]
     Init(InitArguments),
-    /// Ask people: what share of the certified answers is right, or what a run waits for.
+    /// Ask people: label certified answers, to show how many are right; or answer a run's calls to people.
     #[command(long_about = LABEL_LONG)]
     Label(LabelArguments),
     /// Compute what a budget will buy, before a cent is spent.
@@ -95,10 +95,10 @@ pub(crate) enum ToolCommand {
 pub(crate) struct TryArguments {
     /// The job file.
     pub(crate) job: PathBuf,
-    /// On how many answers, from all over the file.
+    /// Number of answers, spread evenly over the file.
     #[arg(short, value_name = "COUNT", default_value_t = 3, value_parser = at_least_one)]
     pub(crate) n: usize,
-    /// On the answer with this id instead; may be given several times.
+    /// The id of an answer to use instead; may be given several times.
     #[arg(long, value_name = "ID")]
     pub(crate) id: Vec<String>,
     /// Print one JSON object.
@@ -175,7 +175,7 @@ pub(crate) struct InitArguments {
     #[arg(long, value_name = "FIELD")]
     pub(crate) id_field: Option<String>,
     /// The format, if neither its name nor its content shows it: jsonl, json, csv, tsv, parquet,
-    /// inspect, lm-eval, promptfoo, openai-batch or verifiers.
+    /// inspect, lm-eval, promptfoo, openai-batch or verifiers (the Python package).
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<Format>,
     /// The file has questions: answers are made during the run, and other fields are not answers.
@@ -236,10 +236,10 @@ pub(crate) struct LabelArguments {
     /// The page's port on 127.0.0.1; any free one if not given.
     #[arg(long, value_name = "PORT", conflicts_with = "way")]
     pub(crate) port: Option<u16>,
-    /// The claim about the certified answers, even if the run waits for people.
+    /// Label certified answers, even if calls to people are open.
     #[arg(long)]
     pub(crate) claim: bool,
-    /// What the run asks people, even if nothing waits for them now.
+    /// Show the cards of calls to people, even if none is open.
     #[arg(long, conflicts_with_all = ["claim", "labels", "rule", "delta", "at_least", "another", "field"])]
     pub(crate) people: bool,
     /// How many people label each answer; 1 if not given.
@@ -269,10 +269,10 @@ pub(crate) struct LabelArguments {
     /// Take the labels of a file: .csv, .tsv, .jsonl or .json with id (or key), label and perhaps by.
     #[arg(long, value_name = "FILE")]
     pub(crate) import: Option<PathBuf>,
-    /// Where the right answers are known: the field that holds them.
+    /// The field with the right answer, instead of labels by people.
     #[arg(long, value_name = "FIELD", requires = "equals")]
     pub(crate) field: Option<String>,
-    /// The field that must be equal for an answer to be right.
+    /// The field that is compared with --field; equal means right.
     #[arg(long, value_name = "FIELD", requires = "field")]
     pub(crate) equals: Option<String>,
 }
@@ -296,14 +296,14 @@ pub(crate) struct CalibrateArguments {
     /// recording.jsonl if that is there.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) recording: Option<PathBuf>,
-    /// The share of right answers that is wanted among those that pass.
+    /// The share of right answers to prove among the answers that pass.
     #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
     pub(crate) precision: f64,
-    /// The probability with which they may be fewer.
+    /// The probability that the proven share is not reached.
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.05)]
     pub(crate) delta: f64,
-    /// For how many labels the search is laid out; the same number again when more labels have come keeps
-    /// all looks together at --delta.
+    /// The final number of labels you plan to collect. Give the same number in every calibration: then the error
+    /// probability of all of them together is --delta.
     #[arg(long, value_name = "COUNT")]
     pub(crate) planned_labels: Option<u64>,
     /// The folder for the page, the table and the plots; calibration beside the job if not given.

@@ -291,14 +291,17 @@ fn terms_are_fixed_when_a_claim_begins() {
     let terms = ClaimTerms { delta: Some(0.1), labels_per_card: Some(2), ..ClaimTerms::default() };
     assert_eq!(opened(&place, &terms).claim().rule, Consensus::All, "what claims least");
     for (terms, said) in [
-        (ClaimTerms { delta: Some(0.05), ..ClaimTerms::default() }, "delta 0.1, and not 0.05"),
+        (
+            ClaimTerms { delta: Some(0.05), ..ClaimTerms::default() },
+            "delta 0.1; it cannot be changed to 0.05",
+        ),
         (
             ClaimTerms { rule: Some(Consensus::Majority), ..ClaimTerms::default() },
-            "the rule all, and not majority",
+            "the rule all; it cannot be changed to majority",
         ),
         (
             ClaimTerms { labels_per_card: Some(1), ..ClaimTerms::default() },
-            "labels a card 2, and not 1",
+            "labels a card 2; it cannot be changed to 1",
         ),
     ] {
         let error = refused(&terms);

@@ -128,7 +128,7 @@ fn table(report: &CalibrationReport) -> String {
     let names = report.verifiers.iter().map(|it| printable(&it.name).chars().count());
     let width = names.max().unwrap_or(0).max("verifier".len());
     let mut text = format!(
-        "{:<width$}  threshold        tells right from wrong  contradicts itself  price of a call\n",
+        "{:<width$}  threshold        tells right from wrong  disagreement        price of a call\n",
         "verifier"
     );
     for verifier in &report.verifiers {

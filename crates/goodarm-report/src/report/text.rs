@@ -66,7 +66,7 @@ fn headline(overview: &Overview) -> String {
     }
     let _ = writeln!(
         text,
-        "Spent {} of {} in {}{}.",
+        "Spent {} of {}; {} made{}.",
         amount(overview.money.spent, unit),
         words::money(overview.money.budget, unit),
         counted(overview.calls, "call"),
@@ -88,7 +88,7 @@ fn headline(overview: &Overview) -> String {
     }
     let ending = words::ending(overview).map_or_else(
         || "The run has not ended: it is still running, or was stopped without saving.".to_owned(),
-        |ending| format!("The end: {}.", sentence(ending)),
+        |ending| format!("Stopped: {}.", sentence(ending)),
     );
     let _ = writeln!(text, "{ending}");
     text
@@ -160,9 +160,9 @@ fn verifiers(overview: &Overview) -> String {
         "failed",
         "mean score",
         "threshold",
-        "contradicts itself",
+        "disagreement",
         "median s",
-        "95 % s",
+        "p95 s",
     ];
     let row = |verifier: &VerifierView| {
         vec![
@@ -188,8 +188,7 @@ fn generators(questions: &QuestionsView) -> String {
     if generators.is_empty() {
         return String::new();
     }
-    let titles =
-        ["Generators", "calls", "failed", "new answers", "certified", "median s", "95 % s"];
+    let titles = ["Generators", "calls", "failed", "new answers", "certified", "median s", "p95 s"];
     let row = |generator: &GeneratorView| {
         vec![
             printable(&generator.name),
@@ -228,7 +227,7 @@ fn money(overview: &Overview) -> String {
     let unit = money.unit;
     let mut text = String::from("\nMoney\n");
     let mut line = |name: &str, cost: Cost, words: &str| {
-        let _ = writeln!(text, "  {name:9} {:>12} {unit}{words}", amount(cost, unit));
+        let _ = writeln!(text, "  {name:12} {:>12} {unit}{words}", amount(cost, unit));
     };
     line("budget", money.budget, "");
     line("spent", money.spent, "");
@@ -239,7 +238,7 @@ fn money(overview: &Overview) -> String {
     };
     line("reserved", money.reserved, &out);
     line("left", money.left, "");
-    line("stranded", money.spent_on_failures, ", paid for calls without a score");
+    line("failed calls", money.spent_on_failures, ", paid without a score");
     if money.overruns > 0 {
         line(
             "overrun",
@@ -282,8 +281,8 @@ fn answers(data: &ReportData) -> String {
         let looks = loans().map(|loan| loan.looks).sum::<u64>();
         let _ = writeln!(
             text,
-            "  shares of δ: {} out, {} of δ left to lend; {} since their loans, {} before",
-            shares.out,
+            "  error probability δ: {} lent, {} of δ free; {} since the loans (evidence), {} before (no evidence)",
+            counted(shares.out, "share"),
             percent(shares.left),
             counted(count, "score"),
             counted(looks, "look"),

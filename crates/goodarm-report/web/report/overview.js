@@ -214,20 +214,20 @@ function stackedTable(titles, rows) {
 function moneyTable(overview) {
   const account = overview.money;
   const { unit } = account;
-  const [spent, stranded, reserved, budget] = ["spent", "spent_on_failures", "reserved", "budget"].map((name) => Number(account[name]));
+  const [spent, failed, reserved, budget] = ["spent", "spent_on_failures", "reserved", "budget"].map((name) => Number(account[name]));
   const line = (name, amount, words) => h("div", null, h("dt", null, name), h("dd", null, money(amount, unit)), h("dd", null, words));
   const raised = account.budgets.length > 1 ? `, raised from ${account.budgets.slice(0, -1).map((amount) => money(amount, unit)).join(", ")}` : "";
   const out = overview.out === 0 ? "nothing is set aside: no call is in flight"
     : `set aside for ${plural(overview.out, "call")} in flight; if the process died, they count as spent when the run is resumed`;
   const ceiling = Number(account.failures_at_ceiling) > 0 ? `, ${moneyWords(account.failures_at_ceiling, unit)} of it at the ceiling price` : "";
   return [
-    h("div", { class: "bar" }, stackedBar([["s-certified", spent - stranded], ["s-rejected", stranded], ["s-reserved", reserved]], Math.max(budget, spent + reserved), "spent, stranded and reserved parts of the budget")),
+    h("div", { class: "bar" }, stackedBar([["s-certified", spent - failed], ["s-rejected", failed], ["s-reserved", reserved]], Math.max(budget, spent + reserved), "spent, failed and reserved parts of the budget")),
     h("dl", { class: "money" },
       line("Budget", account.budget, `the hard limit${raised}`),
       line("Spent", account.spent, `on ${plural(overview.calls, "call")}`),
       line("Reserved", account.reserved, out),
       line("Left", account.left, "neither spent nor reserved"),
-      line("Stranded", account.spent_on_failures, stranded > 0 ? `the part of the spend that gave no score: lost and failed calls${ceiling}` : "every paid call brought a score"),
+      line("Failed calls", account.spent_on_failures, failed > 0 ? `the part of the spend that gave no score: lost and failed calls${ceiling}` : "every paid call gave a score"),
       line("Overruns", account.overrun, account.overruns > 0 ? `${plural(account.overruns, "bill")} above the ceiling that was reserved` : "no bill was above the ceiling that was reserved")),
   ];
 }

@@ -48,7 +48,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), CommandError> {
     }
     let _ = writeln!(
         text,
-        "\nIt will spend at most {}: a call starts only if its ceiling still fits.",
+        "\nIt will spend at most {}: a call starts only if its ceiling still fits the rest of the budget.",
         money(job.settings.budget, unit)
     );
     text += &calls_max(job);
@@ -57,7 +57,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), CommandError> {
     for suspicion in suspicions(job, &[]) {
         let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion));
     }
-    let _ = writeln!(text, "What the verifiers really say: goodarm try {}", job.path.display());
+    let _ = writeln!(text, "To see real replies: goodarm try {}", job.path.display());
     text += &match job.settings.calls_per_pair {
         Some(calls) => design(job, calls),
         None => forecast(job)?,
@@ -70,7 +70,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), CommandError> {
 fn parties(job: &Job) -> String {
     let verifiers = counted(job.verifiers().len(), "verifier");
     let Some(questions) = &job.questions else {
-        return format!("{}, {verifiers}", counted(job.candidates.len(), "candidate"));
+        return format!("{}, {verifiers}", counted(job.candidates.len(), "answer"));
     };
     let given = match job.candidates.len() {
         0 => "no given answers".to_owned(),
@@ -151,13 +151,13 @@ fn calls_max(job: &Job) -> String {
     let (calls, by) = (
         counted(job.calls_max(), "call"),
         match job.settings.calls_max {
-            Some(_) => "as calls_max says",
+            Some(_) => " (calls_max)",
             None => {
-                "a thousand times what the budget pays for at the cheapest ceiling (calls_max sets another limit)"
+                ": a thousand times what the budget pays for at the cheapest ceiling (calls_max sets another limit)"
             }
         },
     );
-    format!("It will make at most {calls}, also if they bill nothing: {by}.\n")
+    format!("It will make at most {calls}, even if calls are free{by}.\n")
 }
 
 /// The number of calls in flight at first, and its limit.
@@ -172,11 +172,11 @@ fn in_flight(job: &Job) -> String {
     let concurrency = job.settings.concurrency as f64;
     if allowed >= concurrency {
         let calls = if concurrency > 1.0 { "calls are" } else { "call is" };
-        return format!("Up to {concurrency} {calls} in flight at once, as concurrency says.\n");
+        return format!("Up to {concurrency} {calls} in flight at once (concurrency).\n");
     }
     let calls = if allowed > 1.0 { "calls are" } else { "call is" };
     let (at_most, later) = if highest.tariff.is_metered() {
-        ("at most ", "; later by what its bills are")
+        ("at most ", "; later its mean bill counts")
     } else {
         ("", "")
     };
@@ -252,7 +252,8 @@ fn standing(job: &Job) -> Result<String, CommandError> {
     );
     if overview.for_people > 0 {
         let calls = counted(overview.for_people, "call");
-        let _ = writeln!(text, "{calls} to people stand: what they have said by then counts.");
+        let are = if overview.for_people == 1 { "is" } else { "are" };
+        let _ = writeln!(text, "{calls} to people {are} still open; their replies will be used.");
     }
     let remaining = remaining(overview);
     if !remaining.is_empty() {
@@ -265,12 +266,12 @@ fn standing(job: &Job) -> Result<String, CommandError> {
 fn design(job: &Job, calls: u64) -> String {
     let DesignCost { call_max, cost_max } = forecast::design(job, calls);
     let short = if cost_max > job.settings.budget {
-        " That may be more than the budget: where the money ends, all have as many calls as the others, or one more."
+        " That may be more than the budget. If the budget runs out, the numbers of calls per pair differ by at most one."
     } else {
         ""
     };
     format!(
-        "It makes a recording, and certifies nothing: at most {}, for {} at full price.{short}\n",
+        "It makes a recording, and certifies nothing: at most {}, for at most {}.{short}\n",
         counted(call_max, "call"),
         money(cost_max, job.unit()),
     )
@@ -303,8 +304,8 @@ fn forecast(job: &Job) -> Result<String, CommandError> {
     }
     let answers = if job.questions.is_some() { "fresh answers" } else { "answers" };
     Ok(format!(
-        "If {:.0} % of the {answers} are good, with mean scores like {:?}, and the others like {:?}, \
-         {}, for {} at full price. Say what you expect in [expect], or ask `goodarm plan` for more.\n\
+        "If {:.0} % of the {answers} are good, with mean scores by verifier {:?} (the others {:?}), \
+         {}, for about {} at ceiling prices. Set your own estimates in [expect]; `goodarm plan` shows more.\n\
          {bounds}{hopeless}{implied}",
         100.0 * forecast::good_share(job),
         forecast::means(job, true),
@@ -350,7 +351,7 @@ fn hopeless(job: &Job, plan: &Plan) -> String {
     });
     format!(
         "This will certify hardly anything{}, and the budget is {}. What helps: a larger budget, lower thresholds, \
-         cheaper or fewer verifiers, a larger delta; `goodarm plan` says how much.\n",
+         cheaper or fewer verifiers, a larger delta; `goodarm plan` shows how much.\n",
         first.unwrap_or_default(),
         money(job.settings.budget, unit)
     )

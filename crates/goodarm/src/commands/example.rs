@@ -92,7 +92,7 @@ fn labelled(run: &Folder) -> Result<String, CommandError> {
     publish_claim(run)?;
     let statement = queue.progress()?.statement;
     Ok(format!(
-        "\nAre they right, too? The verifiers never saw the right answers; as labels they say:\n  {statement}\n"
+        "\nAre they right? The verifiers never saw the right answers. Used as labels, they show:\n  {statement}\n"
     ))
 }
 

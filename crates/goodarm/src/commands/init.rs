@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), CommandError> {
         None if is_asked => {
             "note: no field looks like an answer: these are questions, and the job makes the answers\n"
         }
-        None => "note: no field looks like the answer: say in the job which one it is\n",
+        None => "note: no field looks like the answer: name the field in the job\n",
         Some(_) => "",
     };
     let (count, advice) = if is_asked {
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), CommandError> {
         (counted(candidates.len(), "question"), advice)
     } else {
         let advice = "It has a format check alone: add a judge or a program of your own before you trust it.";
-        (counted(candidates.len(), "candidate"), advice)
+        (counted(candidates.len(), "answer"), advice)
     };
     let text = format!(
         "{}{note}wrote {shown} for {count}. {advice}\nNext:\n  goodarm try {shown}\n  goodarm run {shown} --dry-run\n  goodarm run {shown}\n",
@@ -96,7 +96,7 @@ fn read(arguments: &InitArguments) -> Result<(String, Candidates), CommandError>
         let error = first_error.map_or_else(String::new, |error| error.to_string());
         let tried = ID_FIELDS.join(", ");
         CommandError::wrong_input(format!(
-            "{error}\nNo field names every candidate: {tried} were tried. Give each line an id, or \
+            "{error}\nNo field is a unique id: {tried} were tried. Give each line an id, or \
              name the field with --id-field."
         ))
     })
@@ -172,7 +172,7 @@ fn job(source: &Source<'_>, fields: &Fields, sample: &[Candidate], count: usize)
     let reference = fields.reference.as_ref().map_or_else(String::new, |reference| {
         format!(
             "# The field {reference:?} looks like a reference answer. Comparing with it is exact, and needs no\n\
-             # confidence level; what goodarm is for is the answers that have none.\n\n"
+             # confidence level; goodarm is meant for answers without a reference.\n\n"
         )
     });
     STARTER

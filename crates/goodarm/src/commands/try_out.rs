@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), CommandError> {
         terminal::print(&text);
     }
     if control.is_stopping() {
-        return Err(CommandError::interrupted("stopped; nothing was booked"));
+        return Err(CommandError::interrupted("stopped; nothing was recorded"));
     }
     let has_scored = |id| trials.iter().any(|it| it.service == id && it.has_scored());
     let is_person = |id| job.service(id).service.people().is_some();
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), CommandError> {
     Err(CommandError::with_exit(Exit::VerifierDown, format!("no {lacks} from {names}")))
 }
 
-/// The candidates with these names, or some from all over the file; questions where there are no
+/// The candidates with these names, or some spread evenly over the file; questions where there are no
 /// candidates yet.
 fn chosen(job: &Job, arguments: &TryArguments) -> Result<Vec<ArmId>, CommandError> {
     let (subjects, kind) = match &job.questions {
@@ -132,7 +132,7 @@ fn shown(job: &Job, trial: &TryCall) -> String {
 fn total(job: &Job, trials: &[TryCall]) -> String {
     let sum = trials.iter().map(|trial| trial.cost).fold(Cost::ZERO, Cost::saturating_add);
     format!(
-        "These calls come to {}; they are booked nowhere, and no run knows of them.\n",
+        "These calls cost {}. They are not recorded and do not count towards any run's budget.\n",
         money(sum, job.unit())
     )
 }

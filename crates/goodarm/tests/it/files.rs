@@ -215,7 +215,7 @@ fn results_are_exported_for_other_tools() {
         fs::remove_file(place.join("job.toml")).expect("a job");
         init(&place, "again.parquet", &[])
     };
-    assert!(said.contains("for 3 candidates"), "{said}");
+    assert!(said.contains("for 3 answers"), "{said}");
     let dataset = place.argument("dataset");
     ok(&["export", &run, "--to", "hf", "--out", &dataset]);
     assert!(place.join("dataset/data/train-00000-of-00001.parquet").exists());

@@ -56,7 +56,7 @@ fn a_dry_run_says_who_makes_answers_and_how_many_questions_will_be_answered() {
         "30 questions, no given answers, 1 generator, 1 verifier, δ = 0.05",
         "generator (pool): makes answers, at most 8 for each question, at most 10 tokens a call",
         "solver (pool): threshold 0.3, asked the question: a reply is a vote on all of its answers, at most 10",
-        "If 60 % of the fresh answers are good, with mean scores like [0.65]",
+        "If 60 % of the fresh answers are good, with mean scores by verifier [0.65]",
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }

@@ -135,7 +135,7 @@ fn a_hopeless_job_is_called_so_before_it_runs() {
     let said = text(&output);
     assert!(said.contains("This will certify hardly anything"), "{said}");
     assert!(said.contains("the budget is 10 calls") && said.contains("goodarm plan"), "{said}");
-    assert!(said.contains("2 candidates, 1 verifier,"), "{said}");
+    assert!(said.contains("2 answers, 1 verifier,"), "{said}");
 }
 
 #[test]
