@@ -121,8 +121,8 @@ async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<TryCa
         arms.clear();
         for trial in &trials {
             let (Some(text), Some(arm)) = (&trial.made, list.arm_of(&trial.id)) else { continue };
-            let last = trial.answer.as_deref().unwrap_or_default();
-            questions.add(&mut candidates, QuestionId(arm.0), 1, MadeAnswer { text, last });
+            let final_answer = trial.answer.as_deref().unwrap_or_default();
+            questions.add(&mut candidates, QuestionId(arm.0), 1, MadeAnswer { text, final_answer });
             arms.extend(candidates.arms().last());
         }
     }

@@ -33,7 +33,7 @@ pub struct MadeAnswer<'a> {
     /// All of it.
     pub text: &'a str,
     /// The final answer in it.
-    pub last: &'a str,
+    pub final_answer: &'a str,
 }
 
 impl RunQuestions {
@@ -46,7 +46,7 @@ impl RunQuestions {
     pub fn sample(&self, given: &Candidates, text: &str) -> Candidates {
         let mut sample = given.clone();
         for question in self.list.arms().map(|arm| QuestionId(arm.0)) {
-            self.add(&mut sample, question, 1, MadeAnswer { text, last: text });
+            self.add(&mut sample, question, 1, MadeAnswer { text, final_answer: text });
         }
         sample
     }
@@ -59,7 +59,7 @@ impl RunQuestions {
         place: usize,
         answer: MadeAnswer<'_>,
     ) {
-        let MadeAnswer { text, last } = answer;
+        let MadeAnswer { text, final_answer } = answer;
         let own = self.id(question);
         let is_free = |id: &String| candidates.arm_of(id).is_none();
         let ids = (place..).map(|number| format!("{own}/{number}"));
@@ -69,7 +69,7 @@ impl RunQuestions {
         fields.insert(self.id_field.clone(), id.as_str().into());
         fields.insert(self.question_field.clone(), own.into());
         fields.insert(self.answer_field.clone(), text.into());
-        fields.entry(FINAL_ANSWER).or_insert_with(|| last.into());
+        fields.entry(FINAL_ANSWER).or_insert_with(|| final_answer.into());
         let line = candidates.len() as u64 + 1;
         candidates.push(&id, &Value::Object(fields).to_string(), line);
     }
@@ -85,7 +85,7 @@ impl RunQuestions {
         let Some(questions) = problem.questions() else { return };
         let question = questions.of(born);
         let place = questions.answers(question).len();
-        let answer = MadeAnswer { text: &call.note.reply, last: &call.note.answer };
+        let answer = MadeAnswer { text: &call.note.reply, final_answer: &call.note.answer };
         self.add(candidates, question, place, answer);
     }
 

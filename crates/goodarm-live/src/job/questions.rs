@@ -111,7 +111,7 @@ impl Job {
             &mut made_up,
             QuestionId(first.0),
             1,
-            MadeAnswer { text: MADE_UP, last: MADE_UP },
+            MadeAnswer { text: MADE_UP, final_answer: MADE_UP },
         );
         made_up.arms().next().map(|arm| made_up.get(arm))
     }
@@ -208,7 +208,7 @@ impl JobSubjects {
         let ids: Vec<QuestionId> = questions.list.arms().map(|arm| QuestionId(arm.0)).collect();
         let of_some = ids.chunks(QUESTIONS_AT_ONCE).map(|some| {
             let mut answers = none.clone();
-            let answer = MadeAnswer { text: &longest, last: &longest };
+            let answer = MadeAnswer { text: &longest, final_answer: &longest };
             some.iter().for_each(|it| questions.add(&mut answers, *it, 1, answer));
             service.extent(&answers)
         });
