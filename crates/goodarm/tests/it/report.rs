@@ -122,10 +122,10 @@ fn the_text_says_the_main_things() {
     assert!(!run.path("report.html").exists(), "text only was asked for");
 }
 
-/// The recorded majority of three never turns down what one solution passes; the judge of the sums does
-/// not stand beside another noisy verifier.
+/// The recorded majority of three never rejects an answer that one solution passes; the judge of the sums is the
+/// only noisy verifier of its job.
 #[test]
-fn a_dear_verifier_that_a_cheaper_one_implies_is_named_everywhere() {
+fn an_expensive_verifier_that_a_cheaper_one_implies_is_named_everywhere() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("capitals-implied");
     let _ = fs::remove_dir_all(&folder);
     let job = crate::tool::root().join("examples/capitals/job.toml");
@@ -141,7 +141,7 @@ fn a_dear_verifier_that_a_cheaper_one_implies_is_named_everywhere() {
     let parts = amount(&implied["spent"]) + amount(&implied["cost_without"]);
     assert!((parts - amount(&told["money"]["spent"])).abs() < 1e-9, "{implied}");
     let words = implied["words"].as_str().unwrap();
-    assert!(words.contains("say nothing of it") && words.contains("not proved"), "{words}");
+    assert!(words.contains("would not cover it") && words.contains("does not prove"), "{words}");
     assert!(report(&["--text"]).contains(words));
     assert!(json(&Run::ordinary("implied")).get("implied").is_none());
     fs::remove_dir_all(&folder).unwrap();

@@ -35,8 +35,14 @@ pub(crate) fn add_from_url(secrets: &mut Secrets, url: &Url) {
 pub(super) fn add_from_proxies(secrets: &mut Secrets) {
     let names = ["http_proxy", "https_proxy", "all_proxy"];
     let names = names.iter().flat_map(|name| [(*name).to_owned(), name.to_uppercase()]);
-    let urls = names.filter_map(|name| Url::parse(&std::env::var(name).ok()?).ok());
+    let urls = names.filter_map(|name| proxy_url(&std::env::var(name).ok()?));
     urls.for_each(|url| add_from_url(secrets, &url));
+}
+
+/// The address of a proxy, which may be written without `http://`, as in `name:password@host:port`.
+fn proxy_url(value: &str) -> Option<Url> {
+    let url = Url::parse(value).ok().filter(Url::has_host);
+    url.or_else(|| Url::parse(&format!("http://{value}")).ok())
 }
 
 /// The headers of every request.
@@ -258,3 +264,16 @@ const PUBLIC_HEADERS: [&str; 5] =
 const NO_KEYS: [&str; 8] =
     ["none", "null", "empty", "dummy", "unused", "ollama", "no-key", "nokey"];
 const KEY_BYTES_MIN: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_login_of_a_proxy_is_found_with_and_without_a_scheme() {
+        for value in ["http://user:secret-pass@host:3128", "user:secret-pass@host:3128"] {
+            assert_eq!(proxy_url(value).unwrap().password(), Some("secret-pass"), "{value}");
+        }
+        assert_eq!(proxy_url("host:3128").unwrap().host_str(), Some("host"));
+    }
+}

@@ -6,7 +6,7 @@ use std::sync::Once;
 use std::time::Duration;
 
 use goodarm_data::problem::KeyProblem;
-use reqwest::header::HeaderMap;
+use reqwest::header::{CONNECTION, HeaderMap, HeaderValue};
 use reqwest::{Client, Method, Request, Response, Url, redirect, retry};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -32,7 +32,16 @@ pub(super) enum BodyError {
 }
 
 impl Transport {
-    pub(super) fn new(url: Url, headers: HeaderMap, timeout: Duration) -> Result<Self, KeyProblem> {
+    pub(super) fn new(
+        url: Url,
+        mut headers: HeaderMap,
+        timeout: Duration,
+    ) -> Result<Self, KeyProblem> {
+        // One connection for each request, unless the job asks for "keep-alive": a second reply to one request,
+        // sent while the next one is in flight, would be taken for the reply about another answer.
+        if url.scheme() == "http" {
+            headers.entry(CONNECTION).or_insert(HeaderValue::from_static("close"));
+        }
         // So that a timeout of the whole call always means that the request was sent.
         let client = client(&url, CONNECT_MAX.min(timeout / 2))?;
         Ok(Self { client, url, headers })
@@ -43,7 +52,7 @@ impl Transport {
         let mut request = Request::new(Method::POST, self.url.clone());
         *request.headers_mut() = self.headers.clone();
         *request.body_mut() = Some(body.to_owned().into());
-        // An idle connection on which the server has sent something is closed as soon as its task runs. Without
+        // A reused connection on which the server has sent something is closed as soon as its task runs. Without
         // this the request could be written first, and those bytes be taken for its response.
         tokio::task::yield_now().await;
         // Boxed, because a task for each call in flight would otherwise reserve several kilobytes.

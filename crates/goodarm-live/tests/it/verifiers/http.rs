@@ -224,24 +224,37 @@ fn a_key_that_is_sent_without_encryption_raises_a_warning() {
     assert!(text.contains("judge.example"), "{text}");
 }
 
-/// An unsolicited reply must not be taken for the answer to the next call.
+/// The second reply must not be taken for the reply to the next call, even if that is in flight when it comes.
 #[tokio::test]
-async fn a_connection_with_an_unsolicited_reply_is_closed() {
+async fn an_unsolicited_reply_is_never_the_reply_to_another_call() {
     let reply = |score: f64| {
         let body = json!({"score": score}).to_string();
         format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
     };
     let two = [reply(0.5), reply(0.25)].concat();
-    let later = Action::Unasked(reply(0.5), Duration::from_millis(50), reply(0.25));
-    for first in [Action::Open(two), later] {
-        let server = Server::start([first, Action::Json(json!({"score": 0.75}))]);
+    let later = |millis| Action::Unasked(reply(0.5), Duration::from_millis(millis), reply(0.25));
+    for first in [Action::Open(two), later(0), later(5), later(50)] {
+        let good = Action::Json(json!({"score": 0.75}));
+        let slow = || Action::Later(Duration::from_millis(100), Box::new(good.clone()));
+        let server = Server::start([first, slow(), slow()]);
         let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
         assert_score(&verifier.call(&question(), &line).await, 0.5);
-        tokio::time::sleep(Duration::from_millis(200)).await;
         assert_score(&verifier.call(&question(), &line).await, 0.75);
         assert_score(&verifier.call(&question(), &line).await, 0.75);
-        assert_eq!((server.request_count(), server.connection_count()), (3, 2));
+        assert_eq!((server.request_count(), server.connection_count()), (3, 3));
     }
+}
+
+/// The user's word that the server never sends a second reply.
+#[tokio::test]
+async fn connections_are_reused_if_the_job_asks_for_it() {
+    let server = Server::start([Action::Json(json!({"score": 1}))]);
+    let keys = json!({"headers": {"Connection": "keep-alive"}});
+    let (verifier, line) = (http(&server.url("/"), keys), line(None));
+    for _ in 0..3 {
+        assert_score(&verifier.call(&question(), &line).await, 1.0);
+    }
+    assert_eq!((server.request_count(), server.connection_count()), (3, 1));
 }
 
 #[tokio::test]
@@ -439,7 +452,8 @@ fn a_key_that_was_pasted_is_not_shown() {
 async fn a_request_on_a_reused_connection_is_not_sent_twice() {
     let good = || Action::Json(json!({"score": 1}));
     let server = Server::start([good(), Action::Close, good()]);
-    let (verifier, line) = (http(&server.url("/"), json!({})), line(None));
+    let keys = json!({"headers": {"Connection": "keep-alive"}});
+    let (verifier, line) = (http(&server.url("/"), keys), line(None));
     assert_score(&verifier.call(&question(), &line).await, 1.0);
     let reply = verifier.call(&question(), &line).await;
     assert_failed(&reply, CountedFailure::Crashed, "gave no reply");

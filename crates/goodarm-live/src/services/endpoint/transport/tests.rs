@@ -47,6 +47,12 @@ fn transport(url: &Url) -> Transport {
     Transport::new(url.clone(), HeaderMap::new(), Duration::from_secs(10)).expect("a client")
 }
 
+/// A transport whose connections are reused, as over `https://`.
+fn reusing_transport(url: &Url) -> Transport {
+    let headers = HeaderMap::from_iter([(CONNECTION, HeaderValue::from_static("keep-alive"))]);
+    Transport::new(url.clone(), headers, Duration::from_secs(10)).expect("a client")
+}
+
 async fn made_of(response: &'static str) -> Made {
     let response = match transport(&serve(response).await).post(BODY).await {
         Ok(response) => response,
@@ -102,7 +108,7 @@ async fn a_request_has_its_path_headers_and_length() {
     });
     assert!(transport(&url).post(BODY).await.is_err());
     let expected = format!(
-        "POST /score?k=v HTTP/1.1\r\naccept: */*\r\nuser-agent: {USER_AGENT}\r\nhost: {address}\r\n\
+        "POST /score?k=v HTTP/1.1\r\nconnection: close\r\naccept: */*\r\nuser-agent: {USER_AGENT}\r\nhost: {address}\r\n\
          content-length: 13\r\n\r\n{BODY}"
     );
     assert_eq!(server.await.expect("a request"), expected);
@@ -175,7 +181,7 @@ async fn a_connection_is_used_again_only_after_a_complete_exchange() {
                 });
             }
         });
-        let transport = transport(&Url::parse(&url).expect("an address"));
+        let transport = reusing_transport(&Url::parse(&url).expect("an address"));
         for _ in 0..3 {
             let answer = transport.post(BODY).await.ok().expect("an answer");
             assert!(body_of(answer, 1000).await.is_ok());
@@ -184,7 +190,7 @@ async fn a_connection_is_used_again_only_after_a_complete_exchange() {
         connection_count.load(Ordering::SeqCst) == 1
     };
     assert!(used_again("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await);
-    assert!(used_again(RESPONSES[8].0).await, "chunks, too");
+    assert!(used_again(RESPONSES[8].0).await, "chunks as well");
     assert!(
         !used_again("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok").await
     );
@@ -198,7 +204,7 @@ async fn a_connection_that_was_closed_while_idle_is_replaced() {
     let address = listener.local_addr().expect("an address");
     // By name, which may have several addresses of which only one listens.
     let url = Url::parse(&format!("http://localhost:{}/", address.port())).expect("an address");
-    let transport = transport(&url);
+    let transport = reusing_transport(&url);
     for _ in 0..3 {
         let server = async {
             let (mut stream, _) = listener.accept().await.expect("a connection");
