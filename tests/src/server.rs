@@ -200,15 +200,20 @@ pub fn closed_url() -> String {
 fn serve(stream: TcpStream, script: &Script, log: &Mutex<Log>) {
     let mut stream = BufReader::new(stream);
     while let Some(request) = Request::read(&mut stream) {
-        let action = {
+        let mut action = {
             let mut log = lock(log);
             log.requests.push(request.clone());
             log.in_flight += 1;
             log.in_flight_max = log.in_flight_max.max(log.in_flight);
             script(&request, log.requests.len() - 1)
         };
-        let is_open = perform(action, &request, stream.get_mut());
+        while let Action::Later(wait, then) = action {
+            thread::sleep(wait);
+            action = *then;
+        }
+        // Before the reply is written: with it the client may send its next request, on another connection.
         lock(log).in_flight -= 1;
+        let is_open = perform(action, &request, stream.get_mut());
         if !is_open {
             return;
         }
@@ -216,11 +221,7 @@ fn serve(stream: TcpStream, script: &Script, log: &Mutex<Log>) {
 }
 
 /// Whether the connection stays open.
-fn perform(mut action: Action, request: &Request, stream: &mut TcpStream) -> bool {
-    while let Action::Later(wait, then) = action {
-        thread::sleep(wait);
-        action = *then;
-    }
+fn perform(action: Action, request: &Request, stream: &mut TcpStream) -> bool {
     let ok = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
     let whole =
         |body: &str| format!("{ok}content-length: {}\r\n\r\n{body}", body.len()).into_bytes();
