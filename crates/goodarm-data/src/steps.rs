@@ -51,10 +51,7 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Steps => write!(f, "too much work: more than {STEPS_MAX} steps"),
-            Self::Depth => write!(
-                f,
-                "too deep: more than {JSON_DEPTH_MAX} levels of JSON, or fewer under a schema of many"
-            ),
+            Self::Depth => write!(f, "too deep: more than {JSON_DEPTH_MAX} levels of JSON"),
             Self::JsonBytes => write!(f, "too large: more than {JSON_BYTES_MAX} bytes of JSON"),
         }
     }

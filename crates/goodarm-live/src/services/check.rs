@@ -1,7 +1,6 @@
 //! Built-in checks: exact, without calls to others, and complete after one evaluation. The work of a check is
 //! limited, and one that takes more than a moment does not run on the run's thread.
 
-mod counted_json;
 mod schema;
 
 use std::borrow::Cow;
@@ -221,7 +220,7 @@ impl Rule {
             None => Err(format!("no field {with}")),
         };
         Ok(match self {
-            Self::JsonSchema(schema) => schema.judge(value, step_count)?,
+            Self::JsonSchema(schema) => schema.judge(value, &steps)?,
             Self::FinalAnswer(extractor) => match extractor.extract_within(&text, &steps)? {
                 Some(answer) => (true, in_short(&answer)),
                 None => (false, format!("{} in the answer", extractor.absence())),

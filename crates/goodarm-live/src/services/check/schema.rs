@@ -1,22 +1,23 @@
-//! Validates answers by a JSON Schema, with a limit of steps.
+//! Validates answers by a JSON Schema. A schema with which the work could grow faster than the answer is refused when the
+//! job is read.
 
 use std::path::Path;
 
-use goodarm_data::pattern::Pattern;
 use goodarm_data::problem::KeyProblem;
-use goodarm_data::steps::{JSON_BYTES_MAX, Limit};
+use goodarm_data::steps::{JSON_BYTES_MAX, Limit, Steps, text_steps};
 use goodarm_record::fingerprint::Fingerprint;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 use super::CheckKeys;
-use super::counted_json::{Counted, CountedJson, Counter, Prices};
 use goodarm_files::words::in_short;
 
 #[derive(Debug)]
 pub(super) struct Schema {
-    validator: Validator<CountedJson>,
-    prices: Prices,
+    validator: Validator,
+    /// The number of JSON values in the schema, each reference replaced by its target.
+    size: u64,
+    compares_elements: bool,
 }
 
 impl Schema {
@@ -44,17 +45,24 @@ impl Schema {
             }
             Some(table) => table,
         };
-        let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS_MAX);
-        let options = jsonschema::options_for::<CountedJson>();
-        let validator = options.offline().with_pattern_options(patterns).build(schema);
-        let validator = validator.map_err(|error| wrong(error.to_string()))?;
-        let mut prices = Prices::default();
-        set_prices(schema, &mut prices);
-        Ok(Self { validator, prices })
+        let mut survey =
+            Survey { root: schema, references: Vec::new(), size: 0, compares_elements: false };
+        survey.visit(schema, 0).map_err(wrong)?;
+        // Without look-around and back-references, a search is one pass.
+        let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES_MAX);
+        let options = jsonschema::options().offline().with_pattern_options(patterns);
+        let validator = options.build(schema).map_err(|error| {
+            let hint = match error.to_string() {
+                text if text.ends_with("is not a \"regex\"") => PATTERN_HINT,
+                _ => "",
+            };
+            wrong(format!("{error}{hint}"))
+        })?;
+        Ok(Self { validator, size: survey.size, compares_elements: survey.compares_elements })
     }
 
     /// Whether an answer is accepted, and why not.
-    pub(super) fn judge(&self, value: &Value, steps: u64) -> Result<(bool, String), Limit> {
+    pub(super) fn judge(&self, value: &Value, steps: &Steps) -> Result<(bool, String), Limit> {
         let parsed;
         let value = match value {
             Value::String(text) if text.len() > JSON_BYTES_MAX => return Err(Limit::JsonBytes),
@@ -69,29 +77,101 @@ impl Schema {
             other if text_bytes(other) > JSON_BYTES_MAX => return Err(Limit::JsonBytes),
             other => other,
         };
-        let counter = Counter::new(steps, self.prices);
-        let is_valid = self.validator.is_valid(Counted::new(value, &counter));
-        match counter.limit() {
-            Some(limit) => Err(limit),
-            None if is_valid => Ok((true, "accepted by the schema".into())),
-            None => Ok((false, self.reason(value))),
+        // Each part of the schema looks at a value at most once.
+        let compared = if self.compares_elements { longest_array(value) } else { 0 };
+        let looks = value_steps(value) * (self.size + compared);
+        steps.take(looks / LOOKS_PER_STEP)?;
+        if self.validator.is_valid(value) {
+            return Ok((true, "accepted by the schema".into()));
         }
-    }
-
-    /// Why it is not accepted. Errors of nested branches may take many more steps than the validation: then the
-    /// reason has no details.
-    fn reason(&self, value: &Value) -> String {
-        let counter = Counter::new(STEPS_FOR_REASON, self.prices);
-        let node = Counted::new(value, &counter);
-        let error = if text_bytes(value) > REASON_BYTES_MAX {
+        // Each failed look may have an error, with the path of its value.
+        let error_bytes = looks.saturating_mul(ERROR_BYTES + text_bytes(value) as u64);
+        let error = if error_bytes > ERRORS_BYTES_MAX {
             None
         } else {
-            self.validator.validate(node).err().filter(|_| counter.limit().is_none())
+            self.validator.validate(value).err()
         };
-        match error {
+        let reason = match error {
             Some(error) => in_short(&format!("{}: {error}", error.instance_path())),
             None => "not accepted by the schema".into(),
+        };
+        Ok((false, reason))
+    }
+}
+
+/// Goes through a schema as if every reference were replaced by its target.
+struct Survey<'a> {
+    root: &'a Value,
+    /// The references that lead to the present place.
+    references: Vec<&'a str>,
+    size: u64,
+    compares_elements: bool,
+}
+
+impl<'a> Survey<'a> {
+    fn visit(&mut self, schema: &'a Value, depth: usize) -> Result<(), String> {
+        self.size += 1;
+        if self.size > SIZE_MAX || depth > DEPTH_MAX {
+            return Err(format!(
+                "too large: with each $ref replaced by its target, it may have {SIZE_MAX} values and {DEPTH_MAX} levels"
+            ));
         }
+        match schema {
+            Value::Object(members) => {
+                for (name, value) in members {
+                    self.visit_member(name, value, depth)?;
+                }
+            }
+            Value::Array(values) => {
+                for value in values {
+                    self.visit(value, depth + 1)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn visit_member(
+        &mut self,
+        name: &'a str,
+        value: &'a Value,
+        depth: usize,
+    ) -> Result<(), String> {
+        match (name, value) {
+            ("$ref", Value::String(reference)) => return self.follow(reference, depth),
+            ("$id", Value::String(_)) if depth > 0 => {
+                return Err("$id is possible at the top only".into());
+            }
+            ("format", Value::String(format)) if format == "regex" => {
+                return Err("the format regex is not possible: to compile a pattern of an answer may take too long".into());
+            }
+            ("$dynamicRef" | "$recursiveRef", Value::String(_))
+            | ("unevaluatedItems" | "unevaluatedProperties", Value::Bool(_) | Value::Object(_)) => {
+                return Err(format!(
+                    "{name} is not possible: the work for an answer could not be limited"
+                ));
+            }
+            ("uniqueItems", Value::Bool(true)) => self.compares_elements = true,
+            _ => {}
+        }
+        self.visit(value, depth + 1)
+    }
+
+    fn follow(&mut self, reference: &'a str, depth: usize) -> Result<(), String> {
+        if self.references.contains(&reference) {
+            return Err(format!("it contains itself, by $ref {reference:?}: no schema may"));
+        }
+        let pointer = reference.strip_prefix('#').filter(|pointer| !pointer.contains('%'));
+        let Some(target) = pointer.and_then(|pointer| self.root.pointer(pointer)) else {
+            return Err(format!(
+                "$ref {reference:?} leads nowhere: it must be a place in this schema, such as \"#/$defs/name\", without %"
+            ));
+        };
+        self.references.push(reference);
+        self.visit(target, depth + 1)?;
+        self.references.pop();
+        Ok(())
     }
 }
 
@@ -107,40 +187,41 @@ pub(super) fn text_bytes(value: &Value) -> usize {
     }
 }
 
-/// Finds keywords that take more than one pass over a text, such as a pattern with a look-ahead, and keywords that
-/// divide. A word that only looks like a keyword may increase the price, and never lower it.
-fn set_prices(schema: &Value, prices: &mut Prices) {
-    let mut match_against = |pattern: &str| match Pattern::new(pattern) {
-        Ok(pattern) => prices.slowness = prices.slowness.max(pattern.slowness()),
-        Err(_) => prices.text = STEPS_PER_HARD_TEXT,
-    };
-    match schema {
+/// The steps of one look at all its values and names.
+fn value_steps(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text_steps(text.len()),
+        Value::Array(values) => 1 + values.iter().map(value_steps).sum::<u64>(),
         Value::Object(members) => {
-            for (name, value) in members {
-                match (name.as_str(), value) {
-                    ("pattern", Value::String(pattern)) => match_against(pattern),
-                    ("patternProperties", Value::Object(patterns)) => {
-                        patterns.keys().for_each(|pattern| match_against(pattern));
-                    }
-                    _ => {}
-                }
-            }
-            if members.contains_key("multipleOf") {
-                prices.number = STEPS_PER_DIVISION;
-            }
-            members.values().for_each(|value| set_prices(value, prices));
+            let steps =
+                members.iter().map(|(name, value)| text_steps(name.len()) + value_steps(value));
+            1 + steps.sum::<u64>()
         }
-        Value::Array(values) => values.iter().for_each(|value| set_prices(value, prices)),
-        _ => {}
+        _ => 1,
+    }
+}
+
+/// The most elements of an array. With equal hashes, which an answer may have on purpose, each element is compared with
+/// all others.
+fn longest_array(value: &Value) -> u64 {
+    match value {
+        Value::Array(values) => {
+            let inner = values.iter().map(longest_array).max();
+            inner.unwrap_or(0).max(values.len() as u64)
+        }
+        Value::Object(members) => members.values().map(longest_array).max().unwrap_or(0),
+        _ => 0,
     }
 }
 
 /// The beginning of the message of `serde_json`.
 const TOO_DEEP: &str = "recursion limit exceeded";
-/// The most backtracks of a pattern with a look-ahead or a back-reference; beyond that it does not match.
-const BACKTRACKS_MAX: usize = 10_000;
-const STEPS_PER_HARD_TEXT: u64 = 1000;
-/// `1e308` has hundreds of digits.
-const STEPS_PER_DIVISION: u64 = 200;
-const STEPS_FOR_REASON: u64 = 5000;
-const REASON_BYTES_MAX: usize = 64 << 10;
+/// Larger patterns may be searched state by state.
+const PATTERN_BYTES_MAX: usize = 256 << 10;
+const PATTERN_HINT: &str = ": a pattern without look-around and back-references, and of fewer states (maxLength limits a length)";
+const SIZE_MAX: u64 = 10_000;
+const DEPTH_MAX: usize = 256;
+/// Most parts of a schema never look at most values.
+const LOOKS_PER_STEP: u64 = 32;
+const ERROR_BYTES: u64 = 500;
+const ERRORS_BYTES_MAX: u64 = 128 << 20;
