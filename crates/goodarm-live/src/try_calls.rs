@@ -60,9 +60,6 @@ pub struct TryCall {
     pub ceiling: Cost,
     /// Its duration.
     pub seconds: f64,
-    /// Its index among the calls of the service.
-    #[serde(skip)]
-    pub order: usize,
     /// The answer that it made, if it becomes a candidate.
     #[serde(skip)]
     pub made: Option<String>,
@@ -93,12 +90,12 @@ pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<
     let mut trials = runtime.block_on(try_all(job, arms, control));
     // On exit, do not wait for DNS.
     runtime.shutdown_background();
-    // First the services whose answers the others verify.
+    // First the services whose answers the others verify. The calls of one service are in order already.
     let stage = |trial: &TryCall| {
         let service = job.terms.service(job.target_of(trial.service));
         (!service.is_generator, !service.answers_questions)
     };
-    trials.sort_by_key(|trial| (stage(trial), trial.service, trial.order));
+    trials.sort_by_key(|trial| (stage(trial), trial.service));
     Ok(trials)
 }
 
@@ -151,10 +148,10 @@ async fn try_some(
         let (job, arms, sender) = (Arc::clone(job), arms.to_owned(), sender.clone());
         let subjects = Arc::clone(subjects);
         tasks.spawn(async move {
-            for (order, arm) in arms.into_iter().enumerate() {
+            for arm in arms {
                 let trial = one(&job, service, &subjects, arm, &throttle).await;
                 // The receiver is gone if all was stopped.
-                drop(sender.send(TryCall { order, ..trial }));
+                drop(sender.send(trial));
             }
         });
     }
@@ -217,7 +214,6 @@ async fn one(
     let is_generator = matches!(job.problem.role(service), Some(Role::Generator(_)));
     TryCall {
         service,
-        order: 0,
         answer,
         made: made.filter(|_| is_generator || job.problem.votes_propose(attribute)),
         verifier: verifier.name.clone(),

@@ -11,6 +11,7 @@ mod solver;
 mod temperature;
 mod usage;
 
+use futures_util::future::join_all;
 use goodarm_core::{Cost, CountedFailure};
 use goodarm_data::candidates::Candidate;
 use goodarm_data::problem::{KeyProblem, collect};
@@ -21,12 +22,11 @@ use goodarm_record::reply::{NOTHING, Reply, ServiceWarning, Verdict, shorten};
 
 use self::chat::{Chat, ChatReply};
 use self::freshness::Freshness;
-pub use self::freshness::Repeats;
 use self::judge::Parser;
 pub use self::keys::{Api, LlmKeys, LlmRole, ParseName, VerdictPosition};
 use self::logprobs::Logprobs;
 use self::solver::Solver;
-pub use self::temperature::Temperature;
+pub use self::temperature::{Temperature, TemperatureWord};
 use super::rubric::Rubric;
 use super::{KindKeys, ServiceContext};
 use crate::pricing::{Extent, Meter, Pricing};
@@ -138,17 +138,17 @@ impl Llm {
         let (answers_questions, final_answers) = match &self.task {
             Task::Answer { .. } => (true, None),
             Task::Solve(solver) => {
-                let finals = (solver.votes() == 1).then(|| solver.final_answers());
-                (solver.answers_questions(), finals)
+                let finals = (solver.votes == 1).then(|| solver.final_answers());
+                (solver.answers_questions, finals)
             }
             Task::Judge(_) | Task::ScoreByLogprobs(_) => (false, None),
         };
         let mut fields = self.prompt.fields();
         fields.extend(self.system.iter().flat_map(Template::fields));
         if let Task::Solve(solver) = &self.task
-            && !solver.answers_questions()
+            && !solver.answers_questions
         {
-            fields.insert(solver.field().to_owned());
+            fields.insert(solver.field.clone());
         }
         Manifest {
             fields,
@@ -191,17 +191,12 @@ impl Llm {
         self.request_count_max() * prompt_tokens_max
     }
 
-    /// A sign that replies come from a cache.
-    pub fn repeats(&self) -> Option<Repeats> {
-        self.freshness.repeats()
-    }
-
     /// The most requests that one call makes.
     fn request_count_max(&self) -> u64 {
         match &self.task {
             Task::Judge(_) | Task::Answer { .. } => 1,
             Task::ScoreByLogprobs(logprobs) => u64::from(logprobs.request_count_max()),
-            Task::Solve(solver) => u64::from(solver.votes()),
+            Task::Solve(solver) => u64::from(solver.votes),
         }
     }
 
@@ -252,7 +247,7 @@ impl Llm {
     }
 
     async fn solve(&self, solver: &Solver, candidate: &Candidate, throttle: &Throttle) -> Reply {
-        let answer = if solver.answers_questions() {
+        let answer = if solver.answers_questions {
             None
         } else {
             match solver.own_answer(candidate).await {
@@ -269,8 +264,8 @@ impl Llm {
             let vote = on_blocking_thread(move || other.vote(reply)).await;
             vote.unwrap_or_else(|died| solver.vote(Err(died)))
         };
-        let votes = (0..solver.votes()).map(|_| vote());
-        solver.count(answer.as_deref(), solver::all(votes).await)
+        let votes = (0..solver.votes).map(|_| vote());
+        solver.count(answer.as_deref(), join_all(votes).await)
     }
 
     async fn score_by_logprobs(
@@ -281,7 +276,7 @@ impl Llm {
     ) -> Reply {
         let requests =
             (0..logprobs.request_count()).map(|_| self.ask_and_note(candidate, throttle));
-        logprobs.count(solver::all(requests).await)
+        logprobs.count(join_all(requests).await)
     }
 
     /// Sends the messages for a candidate, with retries of void attempts. `Err` is the final reply, if the server
@@ -346,7 +341,7 @@ impl Remote for Llm {
             Task::ScoreByLogprobs(logprobs) => logprobs.warning(),
             _ => None,
         };
-        let text = margin.or_else(|| self.repeats().map(|repeats| repeats.to_string()));
+        let text = margin.or_else(|| self.freshness.warning());
         let doubt = text.map(|text| ServiceWarning { weakens_promise: true, text });
         self.chat.usage_check.warning().into_iter().chain(doubt).collect()
     }

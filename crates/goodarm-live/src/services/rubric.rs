@@ -2,31 +2,20 @@
 
 use goodarm_core::CountedFailure;
 use goodarm_data::problem::KeyProblem;
-use goodarm_record::job_file::ServiceKeys;
+use goodarm_record::job_file::{CriterionKeys, ServiceKeys};
 use goodarm_record::reply::Verdict;
 use serde_json::Value;
 
 /// The criteria, with JSON pointers to their scores.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rubric {
-    criteria: Vec<Criterion>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Criterion {
-    name: String,
-    pointer: String,
+    criteria: Vec<CriterionKeys>,
 }
 
 impl Rubric {
     /// The rubric of a verifier, if it has criteria. [`problems`] checks them.
     pub(crate) fn of(keys: &ServiceKeys) -> Option<Self> {
-        let criteria = keys.criteria.as_ref()?.iter();
-        let criterion = |keys: &goodarm_record::job_file::CriterionKeys| Criterion {
-            name: keys.name.clone(),
-            pointer: keys.pointer.clone(),
-        };
-        Some(Self { criteria: criteria.map(criterion).collect() })
+        keys.criteria.clone().map(|criteria| Self { criteria })
     }
 
     /// The number of scores of a reply.
@@ -40,8 +29,8 @@ impl Rubric {
         reply: &Value,
         score_of: impl Fn(&Value) -> Result<f64, String>,
     ) -> Verdict {
-        let score = |criterion: &Criterion| {
-            let Criterion { name, pointer } = criterion;
+        let score = |criterion: &CriterionKeys| {
+            let CriterionKeys { name, pointer, .. } = criterion;
             let found = reply
                 .pointer(pointer)
                 .ok_or_else(|| format!("{name}: nothing at {pointer} of the reply"))?;
@@ -82,9 +71,11 @@ mod tests {
     use crate::services::score::score_at;
 
     fn rubric() -> Rubric {
-        let criterion = |name: &str, pointer: &str| Criterion {
+        let criterion = |name: &str, pointer: &str| CriterionKeys {
             name: name.to_owned(),
+            threshold: 0.5,
             pointer: pointer.to_owned(),
+            scores: None,
         };
         Rubric { criteria: vec![criterion("clear", "/clear"), criterion("true", "/is/true")] }
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use goodarm_data::problem::KeyProblem;
 use reqwest::Url;
+use serde_json::Value;
 
 use super::keys::{Api, LlmKeys, ParseName};
-use super::reply::{ChatResponse, Completion, Message};
+use super::reply::{ChatResponse, read_completion, read_message};
 use super::temperature::Temperature;
 use crate::services::endpoint::KeyHeader;
 
@@ -78,30 +79,12 @@ impl Api {
         problems
     }
 
-    /// The messages, as the last keys of a request.
-    pub(super) fn push_messages(self, body: &mut String, system: Option<&str>, prompt: &str) {
-        let system = match (self, system) {
-            (Self::Anthropic, Some(system)) => {
-                body.push_str(",\"system\":");
-                push_text(body, system);
-                None
-            }
-            (_, system) => system,
-        };
-        body.push_str(",\"messages\":[");
-        if let Some(system) = system {
-            push_message(body, "system", system);
-            body.push(',');
-        }
-        push_message(body, "user", prompt);
-        body.push_str("]}");
-    }
-
     /// The content of a reply.
     pub(super) fn read(self, body: &[u8]) -> Result<ChatResponse, serde_json::Error> {
+        let body = Value::Object(serde_json::from_slice(body)?);
         Ok(match self {
-            Self::OpenAi => serde_json::from_slice::<Completion>(body)?.into(),
-            Self::Anthropic => serde_json::from_slice::<Message>(body)?.into(),
+            Self::OpenAi => read_completion(body),
+            Self::Anthropic => read_message(&body),
         })
     }
 
@@ -112,18 +95,6 @@ impl Api {
             Self::Anthropic => "a message",
         }
     }
-}
-
-fn push_message(body: &mut String, role: &str, content: &str) {
-    body.push_str("{\"role\":\"");
-    body.push_str(role);
-    body.push_str("\",\"content\":");
-    push_text(body, content);
-    body.push('}');
-}
-
-fn push_text(body: &mut String, text: &str) {
-    body.push_str(&serde_json::to_string(text).expect("any text can be written as JSON"));
 }
 
 const ANTHROPIC_VERSION: &str = "2023-06-01";

@@ -6,6 +6,7 @@ use goodarm_core::CountedFailure;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
 use goodarm_record::reply::{Reply, Usage};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::LlmKeys;
@@ -13,7 +14,7 @@ use super::keys::Api;
 use super::keys::ParseName;
 use super::reply::ChatContent;
 use super::temperature::Temperature;
-use super::usage::{ExchangeTexts, UsageCheck};
+use super::usage::UsageCheck;
 use crate::services::endpoint::{Endpoint, EndpointKeys, ResponseBody};
 use crate::throttle::Throttle;
 
@@ -24,11 +25,27 @@ pub(super) struct Chat {
     api: Api,
     /// The model's name.
     model: String,
-    /// The request up to its messages.
-    head: String,
+    /// The keys of a request before its messages.
+    head: Map<String, Value>,
     /// The limit of tokens of a reply, if requests have one.
     pub(super) max_tokens: Option<u32>,
     pub(super) usage_check: UsageCheck,
+}
+
+/// The body of a request.
+#[derive(Serialize)]
+struct ChatRequest<'a> {
+    #[serde(flatten)]
+    head: &'a Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<&'a str>,
+    messages: Vec<ChatMessage<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChatMessage<'a> {
+    role: &'static str,
+    content: &'a str,
 }
 
 /// A text from a model.
@@ -106,9 +123,8 @@ impl Chat {
             ChatContent::Refused(_) | ChatContent::Nothing(_) => "",
         };
         let messages = [system.unwrap_or_default(), prompt];
-        let exchanged = ExchangeTexts { messages, text, max_tokens: self.max_tokens };
         let usage = Usage { worked: received.worked, ..answered.usage };
-        let usage = self.usage_check.believable(usage, &exchanged);
+        let usage = self.usage_check.believable(usage, messages, text, self.max_tokens);
         match answered.said {
             ChatContent::Text { text, is_cut } => {
                 let text = self.endpoint.unsecret(text);
@@ -131,16 +147,22 @@ impl Chat {
     }
 
     fn body(&self, system: Option<&str>, prompt: &str) -> String {
-        let room = self.head.len() + system.map_or(0, str::len) + prompt.len() + prompt.len() / 8;
-        let mut body = String::with_capacity(room + 96);
-        body.push_str(&self.head);
-        self.api.push_messages(&mut body, system, prompt);
-        body
+        let mut messages = vec![ChatMessage { role: "user", content: prompt }];
+        let mut request_system = None;
+        match (self.api, system) {
+            (Api::Anthropic, _) => request_system = system,
+            (Api::OpenAi, Some(content)) => {
+                messages.insert(0, ChatMessage { role: "system", content });
+            }
+            (Api::OpenAi, None) => {}
+        }
+        let request = ChatRequest { head: &self.head, system: request_system, messages };
+        serde_json::to_string(&request).expect("texts and JSON can be written as JSON")
     }
 }
 
 /// The part of the request before the messages.
-fn head(keys: &LlmKeys, problems: &mut Vec<KeyProblem>) -> String {
+fn head(keys: &LlmKeys, problems: &mut Vec<KeyProblem>) -> Map<String, Value> {
     let mut request = Map::new();
     match keys.model.as_deref() {
         Some(model) if !model.trim().is_empty() => request.insert("model".into(), model.into()),
@@ -172,15 +194,13 @@ fn head(keys: &LlmKeys, problems: &mut Vec<KeyProblem>) -> String {
             }
         }
     }
-    let mut head = Value::Object(request).to_string();
-    head.pop();
-    head
+    request
 }
 
 /// The temperature to send, if any.
 fn temperature_of(keys: &LlmKeys) -> Result<Option<f64>, KeyProblem> {
     match keys.temperature.unwrap_or_default() {
-        Temperature::Default => Ok(None),
+        Temperature::Word(_) => Ok(None),
         Temperature::Degrees(degrees) if degrees.is_finite() && degrees >= 0.0 => Ok(Some(degrees)),
         Temperature::Degrees(degrees) => {
             Err(KeyProblem::new("temperature", format!("{degrees} is not a number from 0")))

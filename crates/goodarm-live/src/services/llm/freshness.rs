@@ -1,44 +1,8 @@
 //! Detects cached replies. A cached reply is not evidence, but looks like it.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
-
-/// A sign that replies come from a cache.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Repeats {
-    /// Long replies to one candidate were identical, several times in a row.
-    IdenticalReplies {
-        /// The id of the candidate.
-        candidate: String,
-        /// The number of replies.
-        count: usize,
-    },
-    /// The server gave two replies the same id.
-    SameId {
-        /// The id.
-        id: String,
-    },
-}
-
-impl fmt::Display for Repeats {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::IdenticalReplies { candidate, count } => write!(
-                formatter,
-                "{count} identical replies to candidate {candidate}: is there a cache in between? \
-                 Repeats are not evidence, and certificates from them may be wrong"
-            ),
-            Self::SameId { id } => write!(
-                formatter,
-                "two replies with the same id {id}: is there a cache in between? \
-                 Repeats are not evidence, and certificates from them may be wrong"
-            ),
-        }
-    }
-}
 
 /// The last replies, as hashes.
 #[derive(Debug, Default)]
@@ -51,12 +15,13 @@ struct Recent {
     /// (candidate, reply).
     replies: VecDeque<(u64, u64)>,
     ids: VecDeque<u64>,
-    found: Option<Repeats>,
+    /// The first sign that was found, for people.
+    found: Option<String>,
 }
 
 impl Freshness {
-    /// The first sign that was found.
-    pub(super) fn repeats(&self) -> Option<Repeats> {
+    /// A warning about the first sign that replies come from a cache.
+    pub(super) fn warning(&self) -> Option<String> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).found.clone()
     }
 
@@ -70,8 +35,8 @@ impl Freshness {
         if id.len() >= ID_BYTES_MIN {
             let hash = hash(id);
             if recent.ids.contains(&hash) {
-                recent.found =
-                    Some(Repeats::SameId { id: id.chars().take(ID_CHARS_MAX).collect() });
+                let id: String = id.chars().take(ID_CHARS_MAX).collect();
+                recent.found = Some(format!("two replies with the same id {id}: {CACHE}"));
             }
             remember(&mut recent.ids, hash, IDS_MAX);
         }
@@ -82,8 +47,8 @@ impl Freshness {
             let own = recent.replies.iter().rev().filter(|(whose, _)| *whose == entry.0);
             let count = own.take_while(|reply| **reply == entry).count();
             if count >= IN_A_ROW {
-                let candidate = candidate.to_owned();
-                recent.found = Some(Repeats::IdenticalReplies { candidate, count });
+                recent.found =
+                    Some(format!("{count} identical replies to candidate {candidate}: {CACHE}"));
             }
         }
     }
@@ -102,6 +67,8 @@ fn hash(text: &str) -> u64 {
     hasher.finish()
 }
 
+const CACHE: &str = "is there a cache in between? \
+                     Repeats are not evidence, and certificates from them may be wrong";
 const REPLIES_MAX: usize = 64;
 const REPLY_BYTES_MIN: usize = 40;
 const IN_A_ROW: usize = 3;
@@ -123,12 +90,10 @@ mod tests {
             freshness.note("a", "", LONG);
             freshness.note(other, "", LONG);
         }
-        assert_eq!(freshness.repeats(), None);
+        assert_eq!(freshness.warning(), None);
         freshness.note("a", "", LONG);
-        let Some(Repeats::IdenticalReplies { candidate, count }) = freshness.repeats() else {
-            panic!("three in a row");
-        };
-        assert_eq!((candidate.as_str(), count), ("a", 3));
+        let warning = freshness.warning().expect("three in a row");
+        assert!(warning.starts_with("3 identical replies to candidate a:"), "{warning}");
     }
 
     #[test]
@@ -140,7 +105,7 @@ mod tests {
                 freshness.note("a", "", LONG);
                 freshness.note("a", "", other);
             }
-            assert_eq!(freshness.repeats(), None, "{other}");
+            assert_eq!(freshness.warning(), None, "{other}");
         }
     }
 
@@ -150,10 +115,10 @@ mod tests {
         for _ in 0..10 {
             freshness.note("a", "chatcmpl-7", "Yes");
         }
-        assert_eq!(freshness.repeats(), None);
+        assert_eq!(freshness.warning(), None);
         freshness.note("a", "chatcmpl-0123456789abcdef", "Yes");
         freshness.note("b", "chatcmpl-0123456789abcdef", "No");
-        let repeats = freshness.repeats().expect("the same id twice");
-        assert!(repeats.to_string().contains("is there a cache"), "{repeats}");
+        let warning = freshness.warning().expect("the same id twice");
+        assert!(warning.contains("is there a cache"), "{warning}");
     }
 }

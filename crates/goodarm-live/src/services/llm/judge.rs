@@ -10,6 +10,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::{LlmKeys, ParseName};
+use crate::services::kind::problems_of;
 use crate::services::rubric::Rubric;
 
 /// Reads scores out of a judge's replies.
@@ -34,17 +35,25 @@ impl Parser {
         rubric: Option<Rubric>,
         problems: &mut Vec<KeyProblem>,
     ) -> Option<Self> {
-        if let Some(rubric) = rubric {
-            return Self::of_rubric(keys, rubric, problems);
-        }
         let parse = keys.parse.unwrap_or_default();
-        if keys.range.is_some() && parse == ParseName::YesNo {
-            problems.push(KeyProblem::new("range", "needs parse = \"number\" or \"json\""));
-        }
-        if keys.pointer.is_some() && parse != ParseName::Json {
-            problems.push(KeyProblem::new("pointer", "needs parse = \"json\""));
-        }
+        let has_pointer = keys.pointer.is_some();
+        problems.extend(if rubric.is_some() {
+            let is_json = keys.parse.is_none_or(|parse| parse == ParseName::Json);
+            let json = "with criteria a reply is JSON: parse = \"json\", or nothing";
+            let own = "not together with criteria: each of them has its own";
+            problems_of([("parse", !is_json, json), ("pointer", has_pointer, own)])
+        } else {
+            let has_range = keys.range.is_some() && parse == ParseName::YesNo;
+            let has_pointer = has_pointer && parse != ParseName::Json;
+            problems_of([
+                ("range", has_range, "needs parse = \"number\" or \"json\""),
+                ("pointer", has_pointer, "needs parse = \"json\""),
+            ])
+        });
         let range = collect(Range::new(keys.range.unwrap_or([0.0, 1.0])), problems)?;
+        if let Some(rubric) = rubric {
+            return Some(Self::Rubric { rubric, range });
+        }
         match parse {
             ParseName::YesNo => Some(Self::YesNo),
             ParseName::Number => Some(Self::Number(range)),
@@ -62,19 +71,6 @@ impl Parser {
         }
     }
 
-    fn of_rubric(keys: &LlmKeys, rubric: Rubric, problems: &mut Vec<KeyProblem>) -> Option<Self> {
-        if keys.parse.is_some_and(|parse| parse != ParseName::Json) {
-            let message = "with criteria a reply is JSON: parse = \"json\", or nothing";
-            problems.push(KeyProblem::new("parse", message));
-        }
-        if keys.pointer.is_some() {
-            let message = "not together with criteria: each of them has its own";
-            problems.push(KeyProblem::new("pointer", message));
-        }
-        let range = collect(Range::new(keys.range.unwrap_or([0.0, 1.0])), problems)?;
-        Some(Self::Rubric { rubric, range })
-    }
-
     /// The number of criteria in a reply.
     pub(super) const fn criteria_count(&self) -> usize {
         match self {
@@ -83,49 +79,40 @@ impl Parser {
         }
     }
 
-    /// The verdict in a reply, or why it is missing.
-    pub(super) fn verdict(&self, text: &str) -> Result<Verdict, String> {
-        let Self::Rubric { rubric, range } = self else {
-            return self.score(text).map(Verdict::Score);
-        };
-        let value =
-            first_value(text).ok_or_else(|| format!("no JSON in the reply: {}", in_short(text)))?;
-        match rubric.verdict(&value, |found| range.score_of(found)) {
-            Verdict::Failed(_, reason) => Err(reason),
-            verdict => Ok(verdict),
-        }
-    }
-
     /// Whether the first word of the reply decides the score.
     pub(super) const fn is_decided_early(&self) -> bool {
         matches!(self, Self::YesNo)
     }
 
-    /// The score, or why it is missing.
-    pub(super) fn score(&self, text: &str) -> Result<f64, String> {
-        match self {
+    /// The verdict in a reply, or why it is missing.
+    pub(super) fn verdict(&self, text: &str) -> Result<Verdict, String> {
+        let json =
+            || first_value(text).ok_or_else(|| format!("no JSON in the reply: {}", in_short(text)));
+        let score = match self {
             Self::YesNo => match first_word(text).as_ref().map(|(word, _)| word.as_str()) {
-                Some("yes") => Ok(1.0),
-                Some("no") => Ok(0.0),
-                _ => Err(format!("neither yes nor no: {}", in_short(text))),
+                Some("yes") => 1.0,
+                Some("no") => 0.0,
+                _ => return Err(format!("neither yes nor no: {}", in_short(text))),
             },
             Self::Number(range) => {
                 // "2 out of 10" is 2/10, and not 10.
                 let text = &*OUT_OF.replace_all(text, "$1/$2");
                 let found = last_number(text)
                     .ok_or_else(|| format!("no number in the reply: {}", in_short(text)))?;
-                range.score_written(&found.plain)
+                range.score_written(&found.plain)?
             }
             Self::Json { pointer, range } => {
-                let value = first_value(text)
-                    .ok_or_else(|| format!("no JSON in the reply: {}", in_short(text)))?;
+                let value = json()?;
                 let found = value
                     .pointer(pointer)
                     .ok_or_else(|| format!("nothing at {pointer} of the reply"))?;
-                range.score_of(found).map_err(|reason| format!("{reason}, at {pointer}"))
+                range.score_of(found).map_err(|reason| format!("{reason}, at {pointer}"))?
             }
-            Self::Rubric { .. } => Err("a rubric has several scores".to_owned()),
-        }
+            Self::Rubric { rubric, range } => {
+                return Ok(rubric.verdict(&json()?, |found| range.score_of(found)));
+            }
+        };
+        Ok(Verdict::Score(score))
     }
 }
 

@@ -176,7 +176,9 @@ impl Logprobs {
         let places = places.ok_or_else(|| unreadable(ABSENT.into()))?;
         let place = match self.place {
             VerdictPosition::First => places.first(),
-            VerdictPosition::Last => places.iter().rfind(|place| word_of(&place.token).is_some()),
+            VerdictPosition::Last => {
+                places.iter().rfind(|place| verdict_of(&place.token).is_some())
+            }
         };
         let place = place.ok_or_else(|| unreadable("no token of the reply is yes or no".into()))?;
         let weights = place.weights().map_err(unreadable)?;
@@ -212,15 +214,10 @@ struct Listing {
 #[derive(Deserialize)]
 struct TokenPosition {
     token: String,
-    logprob: Option<f64>,
-    top_logprobs: Option<Vec<Token>>,
-}
-
-#[derive(Deserialize)]
-struct Token {
-    token: String,
     /// `None` is minus infinity, which JSON cannot express.
     logprob: Option<f64>,
+    /// Absent in an alternative.
+    top_logprobs: Option<Vec<Self>>,
 }
 
 impl TokenPosition {
@@ -235,9 +232,9 @@ impl TokenPosition {
         for (token, logprob) in listed {
             let probability = logprob.map_or(0.0, f64::exp);
             sum += probability;
-            match word_of(token) {
-                Some(Word::Yes) => weights.yes += probability,
-                Some(Word::No) => weights.no += probability,
+            match verdict_of(token) {
+                Some(true) => weights.yes += probability,
+                Some(false) => weights.no += probability,
                 None => {}
             }
         }
@@ -249,18 +246,13 @@ impl TokenPosition {
     }
 }
 
-enum Word {
-    Yes,
-    No,
-}
-
-/// The word of a token, without white space and a tokenizer's marks for it.
-fn word_of(token: &str) -> Option<Word> {
+/// Whether a token is yes or no, without white space and a tokenizer's marks for it.
+fn verdict_of(token: &str) -> Option<bool> {
     let word = token.trim_matches(|sign: char| sign.is_whitespace() || matches!(sign, '▁' | 'Ġ'));
     if word.eq_ignore_ascii_case("yes") {
-        Some(Word::Yes)
+        Some(true)
     } else if word.eq_ignore_ascii_case("no") {
-        Some(Word::No)
+        Some(false)
     } else {
         None
     }

@@ -1,9 +1,5 @@
 //! Solves the question again and compares final answers.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
-use std::task::Poll;
-
 use goodarm_core::CountedFailure;
 use goodarm_data::answer::{Extractor, same};
 use goodarm_data::candidates::{Candidate, text_of};
@@ -19,11 +15,11 @@ use crate::service::{FinalAnswerRule, on_blocking_thread};
 /// The settings of a solver.
 #[derive(Clone, Debug)]
 pub(super) struct Solver {
-    field: String,
+    pub(super) field: String,
     extractor: Extractor,
-    votes: u32,
+    pub(super) votes: u32,
     /// Whether its replies are compared with all answers to the question by the run, and not here with one.
-    answers_questions: bool,
+    pub(super) answers_questions: bool,
 }
 
 /// One solution: its final answer, or why it is missing.
@@ -57,18 +53,6 @@ impl Solver {
         }
         let field = keys.field.clone().unwrap_or_else(|| "answer".into());
         Some(Self { field, extractor: extractor?, votes, answers_questions })
-    }
-
-    pub(super) const fn answers_questions(&self) -> bool {
-        self.answers_questions
-    }
-
-    pub(super) fn field(&self) -> &str {
-        &self.field
-    }
-
-    pub(super) const fn votes(&self) -> u32 {
-        self.votes
     }
 
     /// How to find the final answers of candidates and replies.
@@ -175,24 +159,6 @@ impl Solver {
             }
         })
     }
-}
-
-/// The results of all futures, in their order.
-pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut running: Vec<Pin<Box<F>>> = futures.map(Box::pin).collect();
-    let mut results: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
-    poll_fn(|context| {
-        for (future, result) in running.iter_mut().zip(&mut results) {
-            if result.is_none()
-                && let Poll::Ready(output) = future.as_mut().poll(context)
-            {
-                *result = Some(output);
-            }
-        }
-        if results.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
-    results.into_iter().flatten().collect()
 }
 
 /// The answer with the most votes and their number; the first among equals.

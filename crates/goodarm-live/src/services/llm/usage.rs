@@ -8,23 +8,20 @@ use goodarm_record::reply::{ServiceWarning, Usage};
 
 use super::CHAT_OVERHEAD_TOKENS;
 
-/// The texts of one exchange, which bound its tokens.
-pub(super) struct ExchangeTexts<'a> {
-    /// The messages of the request.
-    pub(super) messages: [&'a str; 2],
-    /// The reply; may be empty.
-    pub(super) text: &'a str,
-    pub(super) max_tokens: Option<u32>,
-}
-
 /// Checks token counts, and keeps a warning.
 #[derive(Debug, Default)]
 pub(super) struct UsageCheck(OnceLock<ServiceWarning>);
 
 impl UsageCheck {
-    /// The usage without impossible counts.
-    pub(super) fn believable(&self, usage: Usage, exchanged: &ExchangeTexts<'_>) -> Usage {
-        let ExchangeTexts { messages, text, max_tokens } = exchanged;
+    /// The usage without impossible counts. The messages of the request bound its tokens, and so does the reply,
+    /// which may be empty.
+    pub(super) fn believable(
+        &self,
+        usage: Usage,
+        messages: [&str; 2],
+        text: &str,
+        max_tokens: Option<u32>,
+    ) -> Usage {
         let bytes: usize = messages.iter().map(|message| message.len()).sum();
         let least: u64 = messages.iter().map(|message| tokens_min(message)).sum();
         let input = least.max(1)..=bytes as u64 + CHAT_OVERHEAD_TOKENS;
@@ -79,11 +76,10 @@ mod tests {
     /// Which counts are believed of a prompt of 1,000 bytes, a reply and a limit.
     fn believed(input: u64, output: u64, text: &str, max_tokens: Option<u32>) -> (bool, bool) {
         let (system, prompt) = ("s".repeat(300), "p".repeat(700));
-        let exchanged = ExchangeTexts { messages: [&system, &prompt], text, max_tokens };
         let usage_check = UsageCheck::default();
         let usage =
             Usage { input_tokens: Some(input), output_tokens: Some(output), ..Usage::default() };
-        let usage = usage_check.believable(usage, &exchanged);
+        let usage = usage_check.believable(usage, [&system, &prompt], text, max_tokens);
         let found = (usage.input_tokens.is_some(), usage.output_tokens.is_some());
         assert_eq!(usage_check.warning().is_some(), found != (true, true));
         found
@@ -107,9 +103,8 @@ mod tests {
     #[test]
     fn an_empty_prompt_has_a_token_and_white_space_may_have_none() {
         let count = |prompt: &str, input| {
-            let exchanged = ExchangeTexts { messages: ["", prompt], text: "", max_tokens: None };
             let usage = Usage { input_tokens: Some(input), ..Usage::default() };
-            UsageCheck::default().believable(usage, &exchanged).input_tokens
+            UsageCheck::default().believable(usage, ["", prompt], "", None).input_tokens
         };
         assert_eq!(count("", 0), None);
         assert_eq!(count(&" ".repeat(10_000), 1), Some(1));

@@ -11,7 +11,7 @@ use goodarm_data::candidates::Candidates;
 use goodarm_live::pricing::Extent;
 use goodarm_live::service::{Remote as _, Service, Verdict};
 use goodarm_live::services::ServiceContext;
-use goodarm_live::services::llm::{Llm, Repeats};
+use goodarm_live::services::llm::Llm;
 use goodarm_live::throttle::{CallLimits, Throttle};
 use goodarm_record::job_file::{Scores, Unit};
 use goodarm_record::notice::Condition;
@@ -255,12 +255,10 @@ async fn a_cache_in_between_is_noticed() {
     let line = line(None);
     for expected in [false, false, true] {
         judge.call(&question(), &line).await;
-        assert_eq!(judge.repeats().is_some(), expected);
+        assert_eq!(!judge.warnings().is_empty(), expected);
     }
-    let Some(Repeats::IdenticalReplies { candidate, .. }) = judge.repeats() else {
-        panic!("{:?}", judge.repeats());
-    };
-    assert_eq!(candidate, "q1");
+    let warning = &judge.warnings()[0];
+    assert!(warning.weakens_promise && warning.text.contains("candidate q1:"), "{warning:?}");
 }
 
 #[tokio::test]

@@ -9,8 +9,8 @@ fn keys_of(keys: Value) -> LlmKeys {
 #[track_caller]
 fn check(keys: Value, text: &str, expected: Option<f64>) {
     let parser = Parser::new(&keys_of(keys), None, &mut Vec::new()).unwrap();
-    match (parser.score(text), expected) {
-        (Ok(score), Some(expected)) => {
+    match (parser.verdict(text), expected) {
+        (Ok(Verdict::Score(score)), Some(expected)) => {
             assert!((score - expected).abs() < 1e-12, "{text:?}: {score}");
         }
         (Err(_), None) => {}
@@ -86,7 +86,7 @@ fn out_of_ten_is_not_ten() {
         ("8/10", 0.8),
         ("2 Out  Of 10, though 3 out of 10 would do", 0.3),
     ] {
-        let found = parser.score(text).unwrap();
+        let Ok(Verdict::Score(found)) = parser.verdict(text) else { panic!("{text}") };
         assert!((found - score).abs() < 1e-12, "{text}: {found}");
     }
 }

@@ -9,15 +9,7 @@ fn check(message: Value, finish: &str, expected: &ChatContent) {
             {"index": 0, "message": message, "finish_reason": finish, "logprobs": null},
         ],
     });
-    assert_eq!(completion(body).said, *expected);
-}
-
-fn completion(body: Value) -> ChatResponse {
-    serde_json::from_value::<Completion>(body).unwrap().into()
-}
-
-fn message(body: Value) -> ChatResponse {
-    serde_json::from_value::<Message>(body).unwrap().into()
+    assert_eq!(read_completion(body).said, *expected);
 }
 
 fn text(text: &str, is_cut: bool) -> ChatContent {
@@ -42,7 +34,7 @@ fn no_text_at_all() {
     for message in [json!({"content": null}), json!({}), json!(null), json!({"content": 5})] {
         check(message, "stop", &ChatContent::Nothing("the reply has no text"));
     }
-    assert_eq!(completion(json!({})).said, ChatContent::Nothing("the reply has no choices"));
+    assert_eq!(read_completion(json!({})).said, ChatContent::Nothing("the reply has no choices"));
 }
 
 #[test]
@@ -51,14 +43,14 @@ fn refusals() {
     check(json!({"content": null, "refusal": "I won't"}), "stop", &refused("I won't"));
     let filtered = refused("a content filter stopped the reply");
     check(json!({"content": "So"}), "content_filter", &filtered);
-    let error = completion(json!({"error": {"message": "busy", "code": 502}}));
+    let error = read_completion(json!({"error": {"message": "busy", "code": 502}}));
     assert_eq!(error.said, refused("busy"));
 }
 
 #[test]
 fn usage_is_believed_only_if_it_is_numbers() {
     let usage = |usage: Value| {
-        let usage = completion(json!({"usage": usage})).usage;
+        let usage = read_completion(json!({"usage": usage})).usage;
         (usage.input_tokens, usage.output_tokens)
     };
     let right = json!({"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15});
@@ -72,7 +64,7 @@ fn usage_is_believed_only_if_it_is_numbers() {
 #[test]
 fn messages_of_anthropic() {
     let say = |content: Value, stop: &str| {
-        message(json!({"type": "message", "content": content, "stop_reason": stop})).said
+        read_message(&json!({"type": "message", "content": content, "stop_reason": stop})).said
     };
     let parts = json!([{"type": "thinking", "thinking": "no?"}, {"type": "text", "text": "Yes"}]);
     assert_eq!(say(parts.clone(), "end_turn"), text("Yes", false));
@@ -81,13 +73,13 @@ fn messages_of_anthropic() {
     assert_eq!(say(json!([]), "end_turn"), ChatContent::Nothing("the reply has no text"));
     assert!(matches!(say(json!([]), "refusal"), ChatContent::Refused(_)));
     let error = json!({"type": "error", "error": {"type": "api_error", "message": "broken"}});
-    assert_eq!(message(error).said, ChatContent::Refused("broken".into()));
+    assert_eq!(read_message(&error).said, ChatContent::Refused("broken".into()));
 }
 
 #[test]
 fn cached_tokens_of_anthropic_are_tokens() {
     let usage = |usage: Value| {
-        let usage = message(json!({"usage": usage})).usage;
+        let usage = read_message(&json!({"usage": usage})).usage;
         (usage.input_tokens, usage.output_tokens)
     };
     let cached = json!({
@@ -106,7 +98,7 @@ fn a_reply_of_the_other_api_says_which_key_to_write() {
         said => panic!("{said:?}"),
     };
     let theirs = json!({"type": "message", "content": [{"type": "text", "text": "Yes"}]});
-    assert!(of(completion(theirs)).contains("write api = \"anthropic\""));
+    assert!(of(read_completion(theirs)).contains("write api = \"anthropic\""));
     let ours = json!({"choices": [{"message": {"content": "Yes"}}]});
-    assert!(of(message(ours)).contains("leave api = \"anthropic\" out"));
+    assert!(of(read_message(&ours)).contains("leave api = \"anthropic\" out"));
 }
