@@ -80,14 +80,7 @@ fn problem(arm_count: usize, delta: f64, guarantee: Guarantee, scores: ScoreMode
             scores,
         })
         .collect();
-    let spec = ProblemSpec {
-        arms: arm_count,
-        attributes,
-        budget: UNLIMITED,
-        delta,
-        guarantee,
-        prior_weights: None,
-    };
+    let spec = ProblemSpec { arms: arm_count, attributes, budget: UNLIMITED, delta, guarantee };
     Problem::new(spec).expect("a sound problem")
 }
 

@@ -28,7 +28,6 @@ fn problem() -> Result<Problem, Box<dyn Error>> {
         budget: 20.0,
         delta: 0.05,
         guarantee: Guarantee::Holm,
-        prior_weights: None,
     })?)
 }
 

@@ -53,7 +53,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         budget: 2000.0,
         delta: 0.05,
         guarantee: Guarantee::Holm,
-        prior_weights: None,
     })?;
     let means = vec![vec![0.9, 0.9], vec![0.9, 0.2], vec![0.1, 0.9], vec![0.95, 0.8]];
     let world = World::new(means, vec![ScoreLaw::Binary; 2], &prices);

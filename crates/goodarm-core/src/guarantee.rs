@@ -112,7 +112,7 @@ impl Certifier {
     pub(crate) fn level(&self, arm: ArmId) -> f64 {
         match self {
             Self::Constant(level) => *level,
-            Self::FamilyWise(family) => family.level(arm),
+            Self::FamilyWise(family) => family.level(),
             Self::Lent(lending) => lending.level(arm),
             Self::FalseDiscovery(discovery) => discovery.level(),
         }

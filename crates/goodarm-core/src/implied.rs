@@ -179,7 +179,6 @@ mod tests {
             budget: 2500.0,
             delta: 0.05,
             guarantee: Guarantee::Holm,
-            prior_weights: None,
         });
         let mut session = Session::new(problem.unwrap(), Rcb::new());
         while let Ask::Call(call) = session.ask().unwrap() {

@@ -26,7 +26,6 @@
 //!     budget: 5.0,
 //!     delta: 0.05,
 //!     guarantee: Guarantee::Lent,
-//!     prior_weights: None,
 //! })?;
 //! let verify = |target| match target {
 //!     // Your verifier goes here.

@@ -20,8 +20,6 @@ pub const ATTRIBUTES_MAX: usize = 1 << 10;
 pub const SCORE_ABS_MAX: f64 = 1e9;
 /// The smallest σ that is taken.
 pub const SIGMA_MIN: f64 = 1e-6;
-/// Prior weights of arms lie between 1/this and this.
-pub const PRIOR_WEIGHT_MAX: f64 = 1e9;
 
 /// An unchecked problem; money is a number as written, or already a [`Cost`].
 #[derive(Clone, Debug, PartialEq)]
@@ -36,9 +34,6 @@ pub struct ProblemSpec<M = f64> {
     pub delta: f64,
     /// What δ bounds, and with which evidence.
     pub guarantee: Guarantee,
-    /// How likely each arm is to be good, up to a common factor, fixed before the run: a larger
-    /// weight makes an arm easier to certify at the cost of the others. Family-wise only.
-    pub prior_weights: Option<Vec<f64>>,
 }
 
 /// An unchecked verifier.
@@ -225,27 +220,6 @@ pub enum SpecError {
     /// The budget must not be zero.
     #[error("budget: a budget must be more than 0")]
     BudgetZero,
-    /// One weight for every arm.
-    #[error("prior weights: {given} weights for {arms} arms")]
-    WeightCount {
-        /// How many there are.
-        given: usize,
-        /// How many there should be.
-        arms: usize,
-    },
-    /// A weight must be positive and finite.
-    #[error(
-        "prior weight of arm {arm}: {value} is not between 1/{PRIOR_WEIGHT_MAX:e} and {PRIOR_WEIGHT_MAX:e}"
-    )]
-    Weight {
-        /// Whose weight.
-        arm: usize,
-        /// What was given.
-        value: f64,
-    },
-    /// Prior weights belong to the guarantees `Union` and `Holm`.
-    #[error("prior weights: the guarantee {0:?} takes none")]
-    WeightsUnused(Guarantee),
     /// The design is wrong.
     #[error("{0}")]
     Design(#[from] DesignError),
@@ -276,7 +250,6 @@ pub struct Problem {
     budget: Cost,
     delta: ErrorRate,
     guarantee: Guarantee,
-    prior_weights: Option<Vec<f64>>,
     calls: CallLayout,
     questions: Option<Questions>,
 }
@@ -419,9 +392,6 @@ impl Problem {
         if budget == Cost::ZERO {
             return Err(SpecError::BudgetZero);
         }
-        if let Some(weights) = &spec.prior_weights {
-            check_weights(weights, spec.arms, spec.guarantee)?;
-        }
         let calls = CallLayout::new(&design.scored_by, &attributes, design.questions.is_some())?;
         for index in 0..attributes.len() {
             let lead = calls.leads[index];
@@ -437,7 +407,6 @@ impl Problem {
             budget,
             delta,
             guarantee: spec.guarantee,
-            prior_weights: spec.prior_weights,
         })
     }
 
@@ -647,11 +616,6 @@ impl Problem {
         self.guarantee
     }
 
-    /// One weight for every arm, if there are any.
-    pub fn prior_weights(&self) -> Option<&[f64]> {
-        self.prior_weights.as_deref()
-    }
-
     /// The index of a pair in arrays with one entry for each pair, arm by arm. Panics on an unknown arm or
     /// attribute, as an index out of range does.
     #[inline]
@@ -659,19 +623,5 @@ impl Problem {
         assert!(attribute.index() < self.attributes.len(), "there is no attribute {attribute}");
         assert!(arm.index() < self.arm_count, "there is no arm {arm}");
         arm.index() * self.attributes.len() + attribute.index()
-    }
-}
-
-fn check_weights(weights: &[f64], arms: usize, guarantee: Guarantee) -> Result<(), SpecError> {
-    if !matches!(guarantee, Guarantee::Union | Guarantee::Holm) {
-        return Err(SpecError::WeightsUnused(guarantee));
-    }
-    if weights.len() != arms {
-        return Err(SpecError::WeightCount { given: weights.len(), arms });
-    }
-    let allowed = 1.0 / PRIOR_WEIGHT_MAX..=PRIOR_WEIGHT_MAX;
-    match weights.iter().position(|weight| !allowed.contains(weight)) {
-        Some(arm) => Err(SpecError::Weight { arm, value: weights[arm] }),
-        None => Ok(()),
     }
 }

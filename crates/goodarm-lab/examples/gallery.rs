@@ -5,8 +5,8 @@ use std::error::Error;
 use std::path::Path;
 
 use goodarm_plot::{
-    Axis, Bar, BarChart, BarSeries, Donut, Figure, Legend, LineChart, Look, Panel, PanelContent,
-    Point, Sector, Series, SeriesKind,
+    Axis, Bar, BarChart, BarSeries, Figure, Legend, LineChart, Look, Panel, PanelContent, Point,
+    Series, SeriesKind,
 };
 
 const PIXEL_WIDTH: u32 = 1600;
@@ -29,11 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("coinciding-small", coinciding_small()),
         ("stopping-time", stopping_time()),
         ("bars", bars()),
-        ("donuts", donuts()),
         ("delta-sweep", delta_sweep()),
         ("three-panels", three_panels(Legend::Shared)),
         ("three-panels-named", three_panels(Legend::InPanels)),
-        ("four-kinds", four_kinds()),
+        ("kinds", kinds()),
         ("awkward", awkward()),
     ];
     for (name, figure) in figures {
@@ -199,29 +198,6 @@ fn bars() -> Figure {
     )
 }
 
-fn donut(parts: [f64; 3]) -> Donut {
-    let names = ["certified", "refuted", "undecided at the end of the budget"];
-    let looks = [Look(0), Look(1), Look(5)];
-    let sector = |i: usize| Sector { name: names[i].into(), value: parts[i], look: looks[i] };
-    Donut { centre: "500 answers".into(), sectors: (0..3).map(sector).collect() }
-}
-
-fn donuts() -> Figure {
-    let parts = [[312.0, 120.0, 68.0], [240.0, 90.0, 170.0], [498.0, 1.0, 1.0]];
-    let titles = ["(a) BMA-GAI", "(b) Uniform", "(c) Best-arm identification"];
-    let panel = |(title, parts): (&str, [f64; 3])| Panel {
-        title: title.into(),
-        content: PanelContent::Sectors(donut(parts)),
-    };
-    Figure {
-        title: "What became of the answers".into(),
-        caption: "Figure 5: answers by their state at the end of the budget.".into(),
-        panels: titles.into_iter().zip(parts).map(panel).collect(),
-        columns: 3,
-        legend: Legend::InPanels,
-    }
-}
-
 fn sweep_chart() -> LineChart {
     let calls = |slope: f64, start: f64| {
         (0..=16)
@@ -248,7 +224,7 @@ fn sweep_chart() -> LineChart {
 fn delta_sweep() -> Figure {
     single(
         "The price of certainty",
-        "Figure 6: calls per certificate grow with ln(1/δ), down to δ = 10⁻¹⁶⁰.",
+        "Figure 5: calls per certificate grow with ln(1/δ), down to δ = 10⁻¹⁶⁰.",
         PanelContent::Lines(sweep_chart()),
     )
 }
@@ -266,7 +242,7 @@ fn three_panels(legend: Legend) -> Figure {
     Figure {
         title: String::new(),
         caption:
-            "Figure 7: (a) reliable coverage over the budget, (b) calls per certificate over δ, \
+            "Figure 6: (a) reliable coverage over the budget, (b) calls per certificate over δ, \
                   (c) stopping time over the gap. Bands and whiskers are one standard error of 200 \
                   sessions."
                 .into(),
@@ -280,19 +256,15 @@ fn three_panels(legend: Legend) -> Figure {
     }
 }
 
-fn four_kinds() -> Figure {
+fn kinds() -> Figure {
     let panel = |title: &str, content: PanelContent| Panel { title: title.into(), content };
     Figure {
-        title: "Four kinds of chart in one figure".into(),
-        caption: "Figure 8: axes are aligned in rows and in columns.".into(),
+        title: "Kinds of chart in one figure".into(),
+        caption: "Figure 7: axes are aligned in rows and in columns.".into(),
         panels: vec![
             panel("(a) Coverage", PanelContent::Lines(coverage_chart(40))),
             panel("(b) By difficulty", PanelContent::Bars(bar_chart())),
-            panel(
-                "(c) What became of the answers",
-                PanelContent::Sectors(donut([312.0, 120.0, 68.0])),
-            ),
-            panel("(d) Price of certainty", PanelContent::Lines(sweep_chart())),
+            panel("(c) Price of certainty", PanelContent::Lines(sweep_chart())),
         ],
         columns: 2,
         legend: Legend::InPanels,

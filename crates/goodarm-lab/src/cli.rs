@@ -15,7 +15,7 @@ pub(crate) struct LabCli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
-    /// Print shell completions, or the man page.
+    /// Print shell completions.
     Completions(CompletionsArguments),
     /// Make every figure of the paper, and those beyond it, with the raw trials.
     #[command(long_about = REPRODUCE_LONG)]

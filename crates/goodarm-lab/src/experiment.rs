@@ -4,20 +4,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use goodarm_core::Options;
-use goodarm_core::policy::Parameters;
-use goodarm_core::policy::rcb::FreshRule;
-use goodarm_files::GuaranteeName;
 use rayon::prelude::*;
 use serde::Deserialize;
 
 use crate::family::WorldSpec;
+use crate::lab_error::LabError;
 use goodarm_sim::instance::Instance;
 use goodarm_sim::labels::LabelsSpec;
 use goodarm_sim::random::Random;
 use goodarm_sim::run::run;
-use goodarm_sim::trial::{Method, Trial, TrialError, TrialSettings};
-use goodarm_sim::world_error::WorldError;
+use goodarm_sim::trial::{Method, Trial, TrialSettings};
 
 /// An experiment file.
 #[derive(Clone, Debug, Deserialize)]
@@ -52,10 +48,41 @@ pub struct ExperimentSpec {
     /// The worlds.
     pub worlds: Vec<WorldSpec>,
     /// The methods.
-    pub methods: Vec<MethodSpec>,
+    pub methods: Vec<Method>,
 }
 
 impl ExperimentSpec {
+    /// Checks everything that needs no world.
+    fn check(&self) -> Result<(), LabError> {
+        for (place, is_empty) in [
+            ("deltas", self.deltas.is_empty()),
+            ("budgets", self.budgets.values().is_empty()),
+            ("concurrency", self.concurrency.is_empty() || self.concurrency.contains(&0)),
+            ("worlds", self.worlds.is_empty()),
+            ("methods", self.methods.is_empty()),
+            ("repetitions", self.repetitions == 0),
+        ] {
+            if is_empty {
+                return Err(LabError::about(place, "at least one is needed"));
+            }
+        }
+        if let Some(delta) = self.deltas.iter().find(|delta| !(**delta > 0.0 && **delta < 1.0)) {
+            let fault = format!("{delta} is not strictly between 0 and 1");
+            return Err(LabError::about("deltas", fault));
+        }
+        if let Some(list) = self.labels.as_ref().and_then(LabelsSpec::wrong) {
+            let fault = "at least one is needed, shares and deltas between 0 and 1";
+            return Err(LabError::about(list, fault));
+        }
+        let trials = self.trial_count();
+        if trials > TRIALS_MAX {
+            return Err(LabError(format!(
+                "{trials} trials are more than {TRIALS_MAX}: fewer repetitions, or several experiments, are needed"
+            )));
+        }
+        Ok(())
+    }
+
     /// The number of trials, at most `u64::MAX`.
     fn trial_count(&self) -> u64 {
         let budgets = self.budgets.values();
@@ -108,85 +135,6 @@ impl Budgets {
     }
 }
 
-/// A method of an experiment file.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MethodSpec {
-    /// Its name in figures.
-    pub name: String,
-    /// One of the policies.
-    pub policy: String,
-    /// The guarantee; the policy's default if not given.
-    pub guarantee: Option<GuaranteeName>,
-    /// The 8 of the paper's allocation intervals.
-    pub allocation_constant: Option<f64>,
-    /// Explore only unresolved attributes.
-    #[serde(default)]
-    pub unresolved_only: bool,
-    /// When a question gets another answer; for worlds of questions.
-    #[serde(default)]
-    pub answers: AnswersKey,
-    /// Whether a session ends when no arm has a chance.
-    #[serde(default)]
-    pub stop_when_hopeless: bool,
-    /// The share of unsettled money that may be reserved at once.
-    #[serde(default = "in_flight_share")]
-    pub in_flight_share: f64,
-    /// The share of the budget at first; the rest is added when the session has ended.
-    pub budget_raised_at: Option<f64>,
-}
-
-/// When a question gets another answer.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AnswersKey {
-    /// When that is the cheapest way to one more certificate.
-    #[default]
-    Joint,
-    /// When the last answer's chance is below this.
-    OneByOne(f64),
-    /// This many for each question before any check.
-    Fixed(usize),
-}
-
-impl From<AnswersKey> for FreshRule {
-    fn from(key: AnswersKey) -> Self {
-        match key {
-            AnswersKey::Joint => Self::Joint,
-            AnswersKey::OneByOne(below) => Self::OneByOne { below },
-            AnswersKey::Fixed(count) => Self::Fixed { count },
-        }
-    }
-}
-
-fn in_flight_share() -> f64 {
-    Options::default().in_flight_share
-}
-
-impl From<&MethodSpec> for Method {
-    fn from(spec: &MethodSpec) -> Self {
-        Self {
-            name: spec.name.clone(),
-            policy: spec.policy.clone(),
-            guarantee: spec
-                .guarantee
-                .unwrap_or_else(|| GuaranteeName::natural(&spec.policy))
-                .into(),
-            parameters: Parameters {
-                allocation_constant: spec.allocation_constant,
-                unresolved_only: spec.unresolved_only,
-                fresh: spec.answers.into(),
-                ..Parameters::default()
-            },
-            options: Options {
-                in_flight_share: spec.in_flight_share,
-                stop_when_hopeless: spec.stop_when_hopeless,
-            },
-            raised_at: spec.budget_raised_at,
-        }
-    }
-}
-
 /// One combination; each of its repetitions is a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
@@ -209,81 +157,29 @@ pub struct Experiment {
     pub spec: ExperimentSpec,
     /// Every combination, in the order worlds, δ, concurrency, budgets, methods.
     pub cells: Vec<Cell>,
-    methods: Vec<Method>,
     /// The instance of each world that is the same in all repetitions.
     fixed: Vec<Option<Arc<Instance>>>,
 }
 
-/// Why an experiment cannot be run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExperimentError {
-    /// A list in the file is empty, or a count is 0.
-    #[error("{0}: at least one is needed")]
-    Empty(&'static str),
-    /// More trials than memory can hold.
-    #[error(
-        "{0} trials are more than {TRIALS_MAX}: fewer repetitions, or several experiments, are needed"
-    )]
-    TooMany(u64),
-    /// An error probability is out of range.
-    #[error("deltas: {0} is not strictly between 0 and 1")]
-    Delta(f64),
-    /// Invalid labels.
-    #[error("{0}: at least one is needed, shares and deltas between 0 and 1")]
-    Labels(&'static str),
-    /// The name of a world that cannot be made, and the reason.
-    #[error("world {0:?}: {1}")]
-    World(String, WorldError),
-    /// A world, a method, a budget in the file, and the same in units of the prices: nothing, or infinity.
-    #[error("world {0:?}, method {1:?}: the budget {2} comes to {3}{hint}", hint = budget_hint(*.2, *.3))]
-    Budget(String, String, f64, f64),
-    /// A world, a method that does not work in it, and the reason.
-    #[error("world {0:?}, method {1:?}: {2}")]
-    Trial(String, String, TrialError),
-}
-
 impl Experiment {
     /// Checks an experiment; `data` holds recorded answers for worlds that need them.
-    pub fn new(spec: ExperimentSpec, data: Option<&str>) -> Result<Self, ExperimentError> {
-        for (place, empty) in [
-            ("deltas", spec.deltas.is_empty()),
-            ("budgets", spec.budgets.values().is_empty()),
-            ("concurrency", spec.concurrency.is_empty() || spec.concurrency.contains(&0)),
-            ("worlds", spec.worlds.is_empty()),
-            ("methods", spec.methods.is_empty()),
-            ("repetitions", spec.repetitions == 0),
-        ] {
-            if empty {
-                return Err(ExperimentError::Empty(place));
-            }
-        }
-        if let Some(delta) = spec.deltas.iter().find(|delta| !(**delta > 0.0 && **delta < 1.0)) {
-            return Err(ExperimentError::Delta(*delta));
-        }
-        if let Some(list) = spec.labels.as_ref().and_then(LabelsSpec::wrong) {
-            return Err(ExperimentError::Labels(list));
-        }
-        let trials = spec.trial_count();
-        if trials > TRIALS_MAX {
-            return Err(ExperimentError::TooMany(trials));
-        }
+    pub fn new(spec: ExperimentSpec, data: Option<&str>) -> Result<Self, LabError> {
+        spec.check()?;
         let mut fixed = Vec::with_capacity(spec.worlds.len());
         for world in &spec.worlds {
             let instance = world
                 .instance(0, data)
-                .map_err(|reason| ExperimentError::World(world.name.clone(), reason))?;
+                .map_err(|error| LabError::about(format_args!("world {:?}", world.name), error))?;
             fixed.push((!world.varies()).then(|| Arc::new(instance)));
         }
-        let methods: Vec<Method> = spec.methods.iter().map(Method::from).collect();
-        let experiment = Self { cells: cells(&spec), methods, fixed, spec };
+        let experiment = Self { cells: cells(&spec), fixed, spec };
         experiment.check_cells()?;
         Ok(experiment)
     }
 
     /// The number of trials.
     pub fn trial_count(&self) -> usize {
-        self.cells.len() * usize::try_from(self.spec.repetitions).unwrap_or(usize::MAX)
+        self.cells.len() * self.repetitions()
     }
 
     /// The instance of a world in a repetition.
@@ -312,7 +208,7 @@ impl Experiment {
         cancelled: &AtomicBool,
         progress: &(dyn Fn(usize) + Sync),
     ) -> Vec<Option<Trial>> {
-        let repetitions = usize::try_from(self.spec.repetitions).unwrap_or(usize::MAX);
+        let repetitions = self.repetitions();
         let done = AtomicUsize::new(0);
         (0..self.trial_count())
             .into_par_iter()
@@ -329,10 +225,22 @@ impl Experiment {
             .collect()
     }
 
+    /// Each cell with its trials.
+    pub fn by_cell<'a>(
+        &'a self,
+        trials: &'a [Option<Trial>],
+    ) -> impl Iterator<Item = (&'a Cell, &'a [Option<Trial>])> {
+        self.cells.iter().zip(trials.chunks(self.repetitions()))
+    }
+
+    fn repetitions(&self) -> usize {
+        usize::try_from(self.spec.repetitions).unwrap_or(usize::MAX)
+    }
+
     fn trial(&self, cell: &Cell, repetition: u64) -> Trial {
         let instance = self.instance(cell.world, repetition);
         let setting = self.setting(cell, repetition, &instance);
-        let mut trial = run(&instance, &self.methods[cell.method], setting)
+        let mut trial = run(&instance, &self.spec.methods[cell.method], setting)
             .expect("every cell was tried out when the experiment was checked");
         if let Some(labels) = &self.spec.labels {
             trial.labelled = labels.label(&trial.truth(), setting.seed);
@@ -358,19 +266,22 @@ impl Experiment {
     }
 
     /// Tries every cell with almost no money, so that errors show before the experiment starts.
-    fn check_cells(&self) -> Result<(), ExperimentError> {
+    fn check_cells(&self) -> Result<(), LabError> {
         for cell in &self.cells {
             let instance = self.instance(cell.world, 0);
-            let world = || self.spec.worlds[cell.world].name.clone();
-            let method = || self.methods[cell.method].name.clone();
             let setting = self.setting(cell, 0, &instance);
-            if !(setting.budget > 0.0 && setting.budget.is_finite()) {
-                let (written, amount) = (cell.budget, setting.budget);
-                return Err(ExperimentError::Budget(world(), method(), written, amount));
+            let method = &self.spec.methods[cell.method];
+            let wrong = |fault: String| {
+                let world = &self.spec.worlds[cell.world].name;
+                LabError(format!("world {world:?}, method {:?}: {fault}", method.name))
+            };
+            let budget = setting.budget;
+            if !(budget > 0.0 && budget.is_finite()) {
+                let (written, hint) = (cell.budget, budget_hint(cell.budget, budget));
+                return Err(wrong(format!("the budget {written} comes to {budget}{hint}")));
             }
-            let trifle = TrialSettings { budget: setting.budget.min(1e-9), ..setting };
-            run(&instance, &self.methods[cell.method], trifle)
-                .map_err(|reason| ExperimentError::Trial(world(), method(), reason))?;
+            let trifle = TrialSettings { budget: budget.min(1e-9), ..setting };
+            run(&instance, method, trifle).map_err(|error| wrong(error.to_string()))?;
         }
         Ok(())
     }
@@ -394,7 +305,7 @@ fn cells(spec: &ExperimentSpec) -> Vec<Cell> {
 
 #[cfg(test)]
 mod tests {
-    use goodarm_core::Guarantee;
+    use goodarm_files::GuaranteeName;
     use goodarm_files::toml_text::parse;
 
     use super::*;
@@ -403,14 +314,8 @@ mod tests {
         let world = "name = 'x'\nscores = 'binary'\n\
                      means.random = { arms = 12, good = [0.5, 0.5], price_max = 10 }";
         let world: WorldSpec = parse(world).unwrap();
-        let method = Method {
-            name: "rcb".into(),
-            policy: "rcb".into(),
-            guarantee: Guarantee::Holm,
-            parameters: Parameters::default(),
-            options: Options::default(),
-            raised_at,
-        };
+        let method =
+            Method { budget_raised_at: raised_at, ..Method::new("rcb", Some(GuaranteeName::Holm)) };
         let setting = TrialSettings {
             budget,
             delta: 0.05,

@@ -1,55 +1,30 @@
 //! Reads an experiment file.
 
 use std::fs;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::Path;
 
-use crate::experiment::{Experiment, ExperimentError};
 use goodarm_data::bounds;
-use goodarm_files::toml_text::{TomlError, parse};
-use thiserror::Error;
+use goodarm_files::toml_text::parse;
 
-/// An experiment file, or its file of recorded answers, that cannot be used.
-#[derive(Debug, Error)]
-#[error("{}: {error}", path.display())]
-pub struct ExperimentFileError {
-    path: PathBuf,
-    error: ExperimentFault,
-}
-
-/// Why an experiment cannot be read or run.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ExperimentFault {
-    /// A file cannot be read.
-    #[error(transparent)]
-    File(#[from] io::Error),
-    /// Wrong TOML, or a wrong key or value.
-    #[error(transparent)]
-    Text(#[from] TomlError),
-    /// It cannot be run, perhaps because of the recorded answers.
-    #[error(transparent)]
-    Experiment(#[from] ExperimentError),
-}
+use crate::experiment::Experiment;
+use crate::lab_error::LabError;
 
 /// Reads and checks an experiment; `data` holds recorded answers for worlds that replay them.
-pub fn read(path: &Path, data: Option<&Path>) -> Result<Experiment, ExperimentFileError> {
-    let in_file = |error| ExperimentFileError { path: path.to_owned(), error };
-    let text = fs::read_to_string(path).map_err(|error| in_file(error.into()))?;
+pub fn read(path: &Path, data: Option<&Path>) -> Result<Experiment, LabError> {
+    let text = fs::read_to_string(path).map_err(|error| LabError::file(path, error))?;
     let data = data.map(read_data).transpose()?;
-    let spec = parse(&text).map_err(|error| in_file(error.into()))?;
-    Experiment::new(spec, data.as_deref()).map_err(|error| in_file(error.into()))
+    let spec = parse(&text).map_err(|error| LabError::file(path, error))?;
+    Experiment::new(spec, data.as_deref()).map_err(|error| LabError::file(path, error))
 }
 
 /// Recorded answers; unpacked if the name ends like that of a packed file.
-pub fn read_data(path: &Path) -> Result<String, ExperimentFileError> {
+pub fn read_data(path: &Path) -> Result<String, LabError> {
     let mut text = String::new();
-    let read = fs::File::open(path)
-        .and_then(|file| bounds::unpacked(path, file).read_to_string(&mut text));
-    match read {
-        Ok(_) => Ok(text),
-        Err(error) => Err(ExperimentFileError { path: path.to_owned(), error: error.into() }),
-    }
+    fs::File::open(path)
+        .and_then(|file| bounds::unpacked(path, file).read_to_string(&mut text))
+        .map_err(|error| LabError::file(path, error))?;
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -4,21 +4,20 @@ mod beyond;
 mod page;
 mod paper;
 mod questions;
-mod reproduce;
 mod run;
 mod truth;
 
 use std::path::Path;
 
 use crate::experiment::Cell;
+use crate::lab_error::LabError;
 use crate::summary::{CellSummary, Estimate};
 use beyond::overview;
 use goodarm_plot::{Bar, Figure, Look, Point, Series, SeriesKind};
 use goodarm_sim::trial::Trial;
-pub use page::page;
-pub use reproduce::{ReproduceError, ReproduceOrder, Reproduction};
+pub use page::write_page;
 use run::write_figure;
-pub use run::{ExperimentRun, FigureError, FigureSection};
+pub use run::{ExperimentRun, FigureSection};
 
 /// The recorded answers that an experiment replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,9 +155,22 @@ pub const FIGURES: [FigureSpec; 19] = [
     ),
 ];
 
+/// The figures with these names, or all if the list is empty.
+pub fn chosen(names: &[String]) -> Result<Vec<&'static FigureSpec>, LabError> {
+    if names.is_empty() {
+        return Ok(FIGURES.iter().collect());
+    }
+    let spec = |name: &String| {
+        let known: Vec<&str> = FIGURES.iter().map(|spec| spec.name).collect();
+        let unknown = || LabError(format!("figure {}", goodarm_files::none_of(name, &known)));
+        FIGURES.iter().find(|spec| spec.name == name).ok_or_else(unknown)
+    };
+    names.iter().map(spec).collect()
+}
+
 impl ExperimentRun {
     /// Writes trials, summaries and an overview figure.
-    pub fn write(&self, folder: &Path) -> Result<(), FigureError> {
+    pub fn write(&self, folder: &Path) -> Result<(), LabError> {
         self.write_trials(folder, "trials")?;
         self.write_summaries(&folder.join("summary.json"))?;
         write_figure(&overview(self), folder, "coverage")
@@ -201,8 +213,7 @@ impl ExperimentRun {
 
     /// The trials of some cells.
     fn trials_of(&self, is_wanted: impl Fn(&Cell) -> bool) -> Vec<&Trial> {
-        let repetitions = usize::try_from(self.experiment.spec.repetitions).unwrap_or(1).max(1);
-        let cells = self.experiment.cells.iter().zip(self.trials.chunks(repetitions));
+        let cells = self.experiment.by_cell(&self.trials);
         cells.filter(|(cell, _)| is_wanted(cell)).flat_map(|(_, trials)| trials).flatten().collect()
     }
 

@@ -5,25 +5,9 @@ use std::sync::{Arc, LazyLock};
 use goodarm_plot::{Figure, svg};
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, Source};
-use resvg::usvg::{self, Options, Tree};
+use resvg::usvg::{Options, Tree};
 
-/// Why a picture cannot be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PngError {
-    /// The width is zero, or the picture would have more pixels than [`PIXELS_MAX`].
-    #[error("a picture {pixel_width} pixels wide has no pixels or more than {PIXELS_MAX}")]
-    Size {
-        /// The width asked for.
-        pixel_width: u32,
-    },
-    /// The SVG could not be read back: a bug.
-    #[error("the figure could not be read back as SVG")]
-    Svg(#[from] usvg::Error),
-    /// The pixels could not be written.
-    #[error("the pixels could not be encoded")]
-    Encoding(#[source] Box<dyn std::error::Error + Send + Sync>),
-}
+use crate::lab_error::LabError;
 
 /// The largest count of pixels in one picture: 256 MiB of memory.
 pub const PIXELS_MAX: u64 = 1 << 26;
@@ -33,21 +17,25 @@ pub const PIXELS_MAX: u64 = 1 << 26;
 /// # Errors
 ///
 /// If the picture would have no pixels or more than [`PIXELS_MAX`].
-pub fn png(figure: &Figure, pixel_width: u32) -> Result<Vec<u8>, PngError> {
+pub fn png(figure: &Figure, pixel_width: u32) -> Result<Vec<u8>, LabError> {
     let options = Options {
         font_family: FAMILY.to_owned(),
         fontdb: Arc::clone(&FONTS),
         ..Options::default()
     };
-    let tree = Tree::from_str(&svg(figure), &options)?;
-    let (pixels, scale) = pixel_height(&tree, pixel_width)
+    let tree = Tree::from_str(&svg(figure), &options)
+        .map_err(|error| LabError::about("a figure cannot be read back as SVG", error))?;
+    let (mut pixels, scale) = pixel_height(&tree, pixel_width)
         .and_then(|(height, scale)| Some((Pixmap::new(pixel_width, height)?, scale)))
-        .ok_or(PngError::Size { pixel_width })?;
-    let mut pixels = pixels;
+        .ok_or_else(|| {
+            LabError(format!(
+                "a picture {pixel_width} pixels wide has no pixels or more than {PIXELS_MAX}"
+            ))
+        })?;
     // The last row of pixels may exceed the figure by a part of a pixel.
     pixels.fill(Color::WHITE);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
-    pixels.encode_png().map_err(|error| PngError::Encoding(Box::new(error)))
+    pixels.encode_png().map_err(|error| LabError::about("a picture cannot be encoded", error))
 }
 
 /// The height that keeps the proportions, and pixels per unit. `None` if that is too large.

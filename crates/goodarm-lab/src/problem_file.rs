@@ -64,7 +64,6 @@ struct Keys {
     #[serde(default)]
     policy: PolicyName,
     guarantee: Option<GuaranteeName>,
-    prior_weights: Option<Vec<f64>>,
     means: Option<Vec<Vec<f64>>>,
     allocation_constant: Option<f64>,
     #[serde(default)]
@@ -106,7 +105,6 @@ impl Keys {
             budget: self.budget,
             delta: self.delta,
             guarantee,
-            prior_weights: self.prior_weights.take(),
         };
         let problem = Problem::new(spec).map_err(|error| in_file_terms(&error))?;
         let observations = Observations::new(std::mem::take(&mut self.observations), &problem)?;
@@ -119,7 +117,6 @@ impl Keys {
     fn guarantee(&self) -> Guarantee {
         match self.guarantee {
             Some(guarantee) => guarantee.into(),
-            None if self.prior_weights.is_some() => Guarantee::Holm,
             None => policy::natural_guarantee(self.policy.0),
         }
     }
@@ -178,12 +175,6 @@ fn in_file_terms(error: &SpecError) -> ProblemFileError {
         SpecError::Lowest { attribute, .. } => each("scores.sub-gaussian.lowest", attribute),
         SpecError::Delta(_) => "delta".to_owned(),
         SpecError::Budget(_) | SpecError::BudgetZero => "budget".to_owned(),
-        SpecError::WeightCount { .. } => "prior_weights".to_owned(),
-        SpecError::Weight { arm, .. } => format!("prior_weights[{arm}]"),
-        SpecError::WeightsUnused(_) => {
-            let fault = "only with the guarantees holm and union";
-            return ProblemFileError::field("prior_weights", fault);
-        }
         _ => return ProblemFileError::field("the problem", text),
     };
     // The core's message is "name: fault".

@@ -203,12 +203,9 @@ impl CellSummary {
 
 /// Summaries of all cells that have a trial.
 pub fn summarize(experiment: &Experiment, trials: &[Option<Trial>]) -> Vec<CellSummary> {
-    let repetitions = usize::try_from(experiment.spec.repetitions).unwrap_or(usize::MAX);
     experiment
-        .cells
-        .iter()
-        .zip(trials.chunks(repetitions))
-        .map(|(cell, chunk)| (cell, chunk.iter().flatten().collect::<Vec<&Trial>>()))
+        .by_cell(trials)
+        .map(|(cell, trials)| (cell, trials.iter().flatten().collect::<Vec<&Trial>>()))
         .filter(|(_, trials)| !trials.is_empty())
         .map(|(cell, trials)| CellSummary::new(experiment, cell, &trials))
         .collect()

@@ -1,35 +1,32 @@
 //! Raw trials as a table.
 
-use crate::experiment::Experiment;
+use crate::experiment::{Cell, Experiment};
 use goodarm_data::table::{Table, TableColumn};
 use goodarm_sim::labels::LabelResult;
 use goodarm_sim::trial::Trial;
 
+/// A cell, the number of a repetition, and its trial.
+type Row<'a> = (&'a Cell, usize, &'a Trial);
+
 /// One row for each trial that was run; lists are written as `key=value;key=value`.
 pub fn table(experiment: &Experiment, trials: &[Option<Trial>]) -> Table {
-    let repetitions = usize::try_from(experiment.spec.repetitions).unwrap_or(usize::MAX);
-    let rows: Vec<(usize, usize, &Trial)> = trials
-        .iter()
-        .enumerate()
-        .filter_map(|(index, trial)| {
-            trial.as_ref().map(|trial| (index / repetitions, index % repetitions, trial))
-        })
-        .collect();
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for (cell, trials) in experiment.by_cell(trials) {
+        let numbered = trials.iter().enumerate();
+        rows.extend(numbered.filter_map(|(row, trial)| Some((cell, row, trial.as_ref()?))));
+    }
     let spec = &experiment.spec;
-    let cell = |row: &(usize, usize, &Trial)| experiment.cells[row.0];
-    let texts =
-        |of: &dyn Fn(&(usize, usize, &Trial)) -> String| TableColumn::texts(rows.iter().map(of));
-    let reals =
-        |of: &dyn Fn(&(usize, usize, &Trial)) -> f64| TableColumn::reals(rows.iter().map(of));
-    let integers = |of: &dyn Fn(&(usize, usize, &Trial)) -> usize| {
+    let texts = |of: &dyn Fn(&Row<'_>) -> String| TableColumn::texts(rows.iter().map(of));
+    let reals = |of: &dyn Fn(&Row<'_>) -> f64| TableColumn::reals(rows.iter().map(of));
+    let integers = |of: &dyn Fn(&Row<'_>) -> usize| {
         TableColumn::integers(rows.iter().map(|row| integer(of(row))))
     };
     let mut table = Table::default();
-    table.push("world", texts(&|row| spec.worlds[cell(row).world].name.clone()));
-    table.push("method", texts(&|row| spec.methods[cell(row).method].name.clone()));
-    table.push("delta", reals(&|row| cell(row).delta));
-    table.push("budget_as_written", reals(&|row| cell(row).budget));
-    table.push("concurrency", integers(&|row| cell(row).concurrency));
+    table.push("world", texts(&|row| spec.worlds[row.0.world].name.clone()));
+    table.push("method", texts(&|row| spec.methods[row.0.method].name.clone()));
+    table.push("delta", reals(&|row| row.0.delta));
+    table.push("budget_as_written", reals(&|row| row.0.budget));
+    table.push("concurrency", integers(&|row| row.0.concurrency));
     table.push("repetition", integers(&|row| row.1));
     table.push("budget", reals(&|row| row.2.budget));
     table.push("spent", reals(&|row| row.2.spent));
@@ -48,7 +45,7 @@ pub fn table(experiment: &Experiment, trials: &[Option<Trial>]) -> Table {
     table.push(
         "spent_by_kind_and_attribute",
         texts(&|row| {
-            let kinds = &experiment.instance(cell(row).world, 0).type_names;
+            let kinds = &experiment.instance(row.0.world, 0).type_names;
             spending(row.2, kinds)
         }),
     );

@@ -74,9 +74,9 @@ impl Run {
         resume::resume(&Files, job)
     }
 
-    /// Every reason why the run could not be resumed with this job. Changes nothing.
-    pub fn refusals(job: &Job) -> Vec<RunError> {
-        resume::refusals(job)
+    /// Whether the run could be resumed with this job. Changes nothing.
+    pub fn check_resume(job: &Job) -> Result<(), RunError> {
+        resume::check(job)
     }
 
     /// The job.

@@ -1,11 +1,9 @@
-//! Chooses thresholds for a job's verifiers from a pilot recording and labelled answers, and writes a page, a table
-//! and the job's new text. [`goodarm_core::calibration`] states what is proved about them.
+//! Chooses thresholds for a job's verifiers from a pilot recording and labelled answers, and makes the job's new
+//! text. [`goodarm_core::calibration`] states what is proved about them.
 
 mod answers;
 mod budget;
-mod draw;
 mod job_text;
-mod page;
 mod pilot;
 mod report;
 mod text;
@@ -15,7 +13,6 @@ use std::path::{Path, PathBuf};
 use goodarm_core::calibration::{Goal, PilotScores, ThresholdPath};
 use goodarm_core::units::OutsideUnitInterval;
 use goodarm_live::job::{Job, JobError};
-use goodarm_record::outputs::OutputError;
 use thiserror::Error;
 
 pub use self::answers::LabelSource;
@@ -26,7 +23,6 @@ pub use self::report::{
 pub use self::text::text;
 
 use self::pilot::Pilot;
-use goodarm_report::plot_file::{self, PlotFileError};
 use goodarm_report::words::printable;
 
 /// Why thresholds cannot be chosen.
@@ -93,12 +89,6 @@ pub enum CalibrateError {
     /// The job would not be valid with the new thresholds.
     #[error("the job is not valid with the new thresholds, and was left as it is: {0}")]
     Job(#[from] JobError),
-    /// A file or a folder cannot be written.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-    /// A plot cannot be written.
-    #[error(transparent)]
-    Plot(#[from] PlotFileError),
 }
 
 /// What to calibrate, and the goal.
@@ -153,24 +143,6 @@ pub fn new_job_text(
         return Ok(None);
     }
     job_text::with_thresholds(job, report).map(Some)
-}
-
-/// Writes the page, the table and the plots into a folder.
-pub fn write(report: &CalibrationReport, folder: &Path) -> Result<(), CalibrateError> {
-    std::fs::create_dir_all(folder)
-        .map_err(|error| OutputError::File { path: folder.to_owned(), error })?;
-    let figures = draw::figures(report);
-    for (name, figure) in &figures {
-        plot_file::write(figure, &folder.join(format!("{name}.svg")))?;
-    }
-    let put = |name: &str, text: &str| {
-        goodarm_record::outputs::replace(&folder.join(name), |file| {
-            std::io::Write::write_all(file, text.as_bytes())
-        })
-    };
-    put("calibration.json", &(json(report) + "\n"))?;
-    put("index.html", &page::page(report, &figures))?;
-    Ok(())
 }
 
 /// As JSON.

@@ -75,8 +75,6 @@ pub enum PanelContent {
     Lines(LineChart),
     /// Groups of bars.
     Bars(BarChart),
-    /// Parts of a whole, as a ring.
-    Sectors(Donut),
 }
 
 /// Lines between two axes.
@@ -214,24 +212,4 @@ pub struct Bar {
     pub value: f64,
     /// Half the length of the whisker, usually one standard error; the caption should explain it.
     pub error: Option<f64>,
-}
-
-/// Parts of a whole, as a ring.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Donut {
-    /// A few words in the hole; may be empty.
-    pub centre: String,
-    /// Clockwise from the top.
-    pub sectors: Vec<Sector>,
-}
-
-/// One part.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sector {
-    /// As it is printed.
-    pub name: String,
-    /// Its size in any unit. Parts that are not positive are skipped.
-    pub value: f64,
-    /// Which look.
-    pub look: Look,
 }

@@ -13,7 +13,6 @@ use crate::geometry::{Rect, Spot, count, spot};
 use crate::legend::{self, LegendEntry, LegendRows};
 use crate::lines::{self, Lines};
 use crate::look::{Colour, INK, QUIET};
-use crate::sectors::Sectors;
 use crate::sheet::{
     BLOCK_GAP, CAPTION, COLUMN_GAP, FIGURE_TITLE, MARGIN, PANEL_TITLE, ROW_GAP, Sheet,
 };
@@ -68,7 +67,6 @@ fn panel_entries(panel: &Panel) -> Vec<LegendEntry> {
     match &panel.content {
         PanelContent::Lines(chart) => lines::entries(chart),
         PanelContent::Bars(chart) => bars::entries(chart),
-        PanelContent::Sectors(_) => Vec::new(),
     }
 }
 
@@ -117,7 +115,6 @@ impl<'a> Cell<'a> {
         let chart: Option<Box<dyn Chart + 'a>> = match &panel.content {
             PanelContent::Lines(chart) => boxed(Lines::plan(chart, sheet, legend)),
             PanelContent::Bars(chart) => boxed(Bars::plan(chart, sheet)),
-            PanelContent::Sectors(donut) => boxed(Sectors::plan(donut, sheet)),
         };
         let entries = match &panel.content {
             PanelContent::Bars(bars) if legend == Legend::InPanels && chart.is_some() => {

@@ -37,13 +37,12 @@ mod numbers;
 mod place;
 #[cfg(test)]
 mod random;
-mod sectors;
 mod sheet;
 mod ticks;
 
 pub use figure::{
-    Axis, Bar, BarChart, BarSeries, Donut, Figure, Legend, LineChart, Panel, PanelContent, Point,
-    Scale, Sector, Series, SeriesKind,
+    Axis, Bar, BarChart, BarSeries, Figure, Legend, LineChart, Panel, PanelContent, Point, Scale,
+    Series, SeriesKind,
 };
 pub use look::Look;
 

@@ -54,36 +54,6 @@ pub(crate) fn value_labels(values: &[f64]) -> Vec<String> {
     values.iter().map(label).collect()
 }
 
-/// Parts as percentages that add up to 100, with one decimal if a part is below one percent.
-pub(crate) fn percentages(parts: &[f64]) -> Vec<String> {
-    let largest = parts.iter().copied().fold(0.0, f64::max);
-    if largest <= 0.0 {
-        return parts.iter().map(|_| "0 %".replace(' ', NARROW_SPACE)).collect();
-    }
-    // Divided first, because a sum of large parts may overflow.
-    let total: f64 = parts.iter().map(|part| part / largest).sum();
-    let shares: Vec<f64> = parts.iter().map(|part| part / largest / total).collect();
-    let fine = shares.iter().any(|&share| share > 0.0 && share < 0.01);
-    let (steps, digits) = if fine { (1000.0, 1) } else { (100.0, 0) };
-    let mut floors: Vec<f64> = shares.iter().map(|share| libm::floor(share * steps)).collect();
-    let mut order: Vec<usize> = (0..shares.len()).collect();
-    let rest = |i: usize, floors: &[f64]| shares[i] * steps - floors[i];
-    order.sort_by(|&a, &b| rest(b, &floors).total_cmp(&rest(a, &floors)));
-    let missing = steps - floors.iter().sum::<f64>();
-    for (rank, &i) in order.iter().enumerate() {
-        if crate::geometry::count(rank) + 0.5 < missing {
-            floors[i] += 1.0;
-        }
-    }
-    let label = |(share, floor): (&f64, &f64)| {
-        if *share > 0.0 && *floor < 0.5 {
-            return format!("<{}{NARROW_SPACE}%", 100.0 / steps);
-        }
-        format!("{:.digits$}{NARROW_SPACE}%", floor / (steps / 100.0))
-    };
-    shares.iter().zip(&floors).map(label).collect()
-}
-
 /// The power of ten, correctly rounded, which `pow` does not guarantee.
 pub(crate) fn ten_to(exponent: i32) -> f64 {
     format!("1e{exponent}").parse().unwrap_or(0.0)

@@ -45,7 +45,7 @@ impl PySession {
     #[new]
     #[pyo3(signature = (
         arms, budget, delta, verifiers, *, guarantee = None, policy = None, parameters = None,
-        prior_weights = None, in_flight_share = None, stop_when_hopeless = false, keep_events = false
+        in_flight_share = None, stop_when_hopeless = false, keep_events = false
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
@@ -56,7 +56,6 @@ impl PySession {
         guarantee: Option<&str>,
         policy: Option<&Bound<'_, PyAny>>,
         parameters: Option<&Bound<'_, PyDict>>,
-        prior_weights: Option<Vec<f64>>,
         in_flight_share: Option<f64>,
         stop_when_hopeless: bool,
         keep_events: bool,
@@ -91,7 +90,6 @@ impl PySession {
             budget: crate::money::budget(budget)?,
             delta,
             guarantee,
-            prior_weights,
         })
         .map_err(|error| raised("SpecError", &error))?;
         let default = Options::default();

@@ -154,15 +154,15 @@ def test_jobs_and_recordings_can_be_planned(tmp_path: Path) -> None:
     [
         (lambda p: p.update(dleta=p.pop("delta")), "Text", "did you mean `delta`"),
         (lambda p: p.update(budget=math.inf), "Text", "not plain data"),
-        (lambda p: p.update(budget=-1), "Budget", "-1"),
-        (lambda p: p.update(repetitions=0), "Zero", "repetitions"),
-        (lambda p: p.update(slack=2), "Slack", "2"),
-        (lambda p: p["answers"][0].update(means=[1]), "MeanCount", r"answers\[0\]"),
-        (lambda p: p["answers"][0].update(means=[1, 1, 2]), "Mean", "2 is not between"),
-        (lambda p: p["answers"][0].update(spread=-1), "Spread", "-1"),
-        (lambda p: p["answers"][0].update(count=10**18), "TooMany", "pairs"),
-        (lambda p: p["verifiers"][0].update(price=-1), "Price", r"verifiers\[0\]"),
-        (lambda p: p["verifiers"][1].update(deviation=0.1), "Deviation", r"verifiers\[1\]"),
+        (lambda p: p.update(budget=-1), "Key", "-1"),
+        (lambda p: p.update(repetitions=0), "Key", "repetitions"),
+        (lambda p: p.update(slack=2), "Key", "2"),
+        (lambda p: p["answers"][0].update(means=[1]), "Key", r"answers\[0\]"),
+        (lambda p: p["answers"][0].update(means=[1, 1, 2]), "Key", "2 is not between"),
+        (lambda p: p["answers"][0].update(spread=-1), "Key", "-1"),
+        (lambda p: p["answers"][0].update(count=10**18), "Key", "pairs"),
+        (lambda p: p["verifiers"][0].update(price=-1), "Key", r"verifiers\[0\]"),
+        (lambda p: p["verifiers"][1].update(deviation=0.1), "Key", r"verifiers\[1\]"),
         (lambda p: p.update(policy="magic"), "Trial", "magic"),
         (lambda p: p.update(delta=2), "Trial", "delta"),
         (lambda p: p.update(answers=[]), "Trial", "arms"),
@@ -175,7 +175,7 @@ def test_wrong_plans_are_refused(change: Callable[[dict[str, Any]], object], var
 
 
 def test_other_wrong_input_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ga.PlanError.Budget):
+    with pytest.raises(ga.PlanError.Key):
         ga.plan(PLANNED, budget=math.nan)
     with pytest.raises(FileNotFoundError, match="no-such-file.toml"):
         ga.plan("no-such-file.toml")

@@ -2,7 +2,6 @@
 //! audits count the same way. No decision depends on them.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use goodarm_core::{
     ArmId, AttributeId, BlockingFailure, Books, Cost, Event, Failure, ServiceId, Source, Target,
@@ -62,7 +61,8 @@ pub struct ServiceTotals {
     /// What was remarked about it, each once.
     pub warnings: Vec<ServiceWarning>,
     latency_sum: f64,
-    latencies: Latencies,
+    /// Calls that reached the verifier, and were not lost: only they have a price.
+    priced_count: u64,
 }
 
 impl Account {
@@ -220,130 +220,25 @@ impl ServiceTotals {
                 self.failures_at_ceiling = self.failures_at_ceiling.saturating_add(call.cost);
             }
         }
-        // Calls that never reached the verifier, or were lost, have no time and no price.
         let is_unknown = matches!(
             call.failure(),
             Some(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted))
         );
-        if !is_unknown {
-            self.latencies.take(call.note.latency);
-        }
+        self.priced_count += u64::from(!is_unknown);
     }
 
     /// What a call that reached the verifier cost on average.
     pub fn mean_price(&self) -> Option<f64> {
-        mean(self.spent.units(), self.latencies.count)
-    }
-
-    /// Seconds that all calls took together.
-    pub const fn latency_sum(&self) -> f64 {
-        self.latency_sum
+        mean(self.spent.units(), self.priced_count)
     }
 
     /// Seconds a call took on average.
     pub fn mean_latency(&self) -> Option<f64> {
         mean(self.latency_sum, self.outcomes.call_count)
     }
-
-    /// Seconds that this share of all calls that reached the verifier stayed below.
-    pub fn latency_quantile(&self, share: f64) -> Option<f64> {
-        self.latencies.quantile(share)
-    }
-}
-
-/// A histogram of latencies, in steps of less than 1 %: its size does not depend on the number of calls.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Latencies {
-    counts: BTreeMap<Step, u64>,
-    count: u64,
-}
-
-impl Latencies {
-    fn take(&mut self, latency: Duration) {
-        let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
-        *self.counts.entry(Step::of(nanos)).or_default() += 1;
-        self.count += 1;
-    }
-
-    fn quantile(&self, share: f64) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "a rank for people")]
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "at most count"
-        )]
-        let rank = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
-        let mut below = 0;
-        let step = self.counts.iter().find_map(|(&step, &count)| {
-            below += count;
-            (below >= rank).then_some(step)
-        });
-        #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
-        step.map(|step| step.middle() as f64 / 1e9)
-    }
-}
-
-/// Numbers of nanoseconds with the same leading bits, ordered by size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Step {
-    /// How many bits follow the leading ones.
-    shift: u32,
-    leading: u64,
-}
-
-impl Step {
-    const fn of(nanos: u64) -> Self {
-        let shift = (u64::BITS - nanos.leading_zeros()).saturating_sub(LEADING_BITS);
-        Self { shift, leading: nanos >> shift }
-    }
-
-    const fn middle(self) -> u64 {
-        (self.leading << self.shift) + ((1 << self.shift) >> 1)
-    }
 }
 
 fn mean(sum: f64, count: u64) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "means for people")]
     (count > 0).then(|| sum / count as f64)
-}
-
-const LEADING_BITS: u32 = 8;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn latencies(millis: &[u64]) -> Latencies {
-        let mut latencies = Latencies::default();
-        millis.iter().for_each(|&millis| latencies.take(Duration::from_millis(millis)));
-        latencies
-    }
-
-    #[test]
-    fn quantiles_are_within_a_hundredth_of_values_that_occurred() {
-        let latencies = latencies(&[4000, 1000, 3000, 2000]);
-        for (share, expected) in [(0.0, 1.0), (0.5, 2.0), (0.95, 4.0), (1.0, 4.0)] {
-            let found = latencies.quantile(share).unwrap();
-            assert!((found / expected - 1.0_f64).abs() < 0.005, "{share}: {found}");
-        }
-    }
-
-    #[test]
-    fn no_calls_have_no_quantile_and_no_latency_is_too_long() {
-        assert_eq!(latencies(&[]).quantile(0.5), None);
-        let mut longest = Latencies::default();
-        longest.take(Duration::MAX);
-        assert!(longest.quantile(0.5).unwrap() > 1e10);
-    }
-
-    #[test]
-    fn steps_are_in_order_and_hold_what_they_are_made_from() {
-        let mut last = Step::of(0);
-        for nanos in (0..100_000).chain((17..63).map(|bit| 1 << bit)) {
-            let step = Step::of(nanos);
-            assert!(step >= last, "{nanos}");
-            assert!(step.middle().abs_diff(nanos) <= nanos / 200 + 1, "{nanos}");
-            last = step;
-        }
-    }
 }

@@ -133,8 +133,8 @@ fn audit_folder(folder: &Folder, report: &mut AuditReport) -> Result<(), AuditPr
     let mark = history.mark(&journal).map_err(|error| unreadable(&journal, &error))?;
     compare_job(folder, &history.terms, report);
     made::look_at_files(folder, &history.terms, report);
-    let mut overview = Overview::in_full(&folder.present(&history.terms), books, account);
-    overview.set_span(history.span_millis(), account);
+    let mut overview = Overview::in_full(&history.terms, books, account);
+    overview.set_span(history.span_millis());
     overview.journal = Some(mark.clone());
     if is_finished {
         match labelled.claim_of_summary(folder, books.certified().len(), report) {

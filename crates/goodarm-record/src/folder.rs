@@ -7,9 +7,7 @@ use goodarm_core::ArmStatus;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::changes;
 use crate::journal::Mark;
-use crate::terms::RunTerms;
 
 /// A run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,14 +54,6 @@ impl Folder {
     /// The job file as run.
     pub fn job(&self) -> PathBuf {
         self.path.join("job.toml")
-    }
-
-    /// The terms of a run with its present job file: the pace may have changed since it began.
-    pub fn present(&self, terms: &RunTerms) -> RunTerms {
-        let job = fs::read_to_string(self.job()).unwrap_or_default();
-        let is_same = changes::of_job(&terms.job, &job).is_empty();
-        let job = if is_same { job } else { terms.job.clone() };
-        RunTerms { job, ..terms.clone() }
     }
 
     /// The candidates as they were when the run began, and those that were added.

@@ -68,7 +68,7 @@ pub fn write(state: &RunState<'_>, ending: &Ending) -> Result<Overview, OutputEr
             outcomes(books, questions, candidates).try_for_each(|line| writeln!(file, "{line}"))
         })?;
     }
-    overview.set_span(replay.history.span_millis(), account);
+    overview.set_span(replay.history.span_millis());
     overview.journal = Some(replay.mark()?);
     overview.ending = Some(EndingView::new(ending.clone(), state.questions.is_some()));
     Ok(overview)

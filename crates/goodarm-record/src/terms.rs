@@ -239,7 +239,6 @@ impl RunTerms {
             budget: self.budget,
             delta: self.delta,
             guarantee: self.guarantee.into(),
-            prior_weights: None,
         };
         let place = |(index, terms): (usize, &VerifierTerms)| match &terms.criterion {
             Some(criterion) if criterion.first != index => ScoredBy::CallsOf(criterion.first),

@@ -2,9 +2,7 @@
 
 mod answer;
 pub(crate) mod claim;
-mod implied;
 pub mod noise;
-mod pace;
 pub mod questions;
 mod uniform;
 pub mod warnings;
@@ -24,9 +22,7 @@ use crate::reply::MeanOver;
 use crate::terms::{RunTerms, VerifierTerms};
 pub use crate::view::answer::{AnswerView, Finding, LoanView, PairView};
 pub use crate::view::claim::{ClaimView, LabellerView};
-pub use crate::view::implied::ImpliedView;
 use crate::view::noise::Noise;
-pub use crate::view::pace::Pace;
 use crate::view::questions::QuestionsView;
 pub use crate::view::uniform::UniformCost;
 use crate::view::warnings::{BELOW_LOWEST, Warning, warnings};
@@ -86,8 +82,6 @@ pub struct Overview {
     pub seconds: f64,
     /// On average; during the run, recently.
     pub calls_per_second: Option<f64>,
-    /// How many calls were in flight.
-    pub pace: Pace,
     /// Where the money is.
     pub money: MoneyView,
     /// The shares of δ, if they are lent.
@@ -96,9 +90,6 @@ pub struct Overview {
     pub uniform: Option<UniformCost>,
     /// The expected cost of the undecided answers that look good: a guess.
     pub remaining: Option<Remaining>,
-    /// An expensive verifier whose results another one has implied so far; only in reports.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub implied: Option<ImpliedView>,
     /// The number of certified answers by spend, one entry a certificate; for plots only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Vec<CoverageStep>>,
@@ -229,10 +220,6 @@ pub struct VerifierView {
     pub mean_price: Option<f64>,
     /// Seconds a call took on average.
     pub mean_latency: Option<f64>,
-    /// Seconds that half of all calls stayed below.
-    pub latency_median: Option<f64>,
-    /// Seconds that 95 of a hundred calls stayed below.
-    pub latency_p95: Option<f64>,
     /// How often it contradicts itself; only in reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
@@ -274,7 +261,6 @@ impl Overview {
             span_millis: [0, 0],
             seconds: 0.0,
             calls_per_second: None,
-            pace: Pace::new(terms, account),
             money: MoneyView::new(terms, books, account),
             shares: books.lending().map(|lending| Shares {
                 out: lending.out_count(),
@@ -282,7 +268,6 @@ impl Overview {
             }),
             uniform: None,
             remaining: None,
-            implied: None,
             coverage: None,
             notes: warnings.into_iter().map(|warning| warning.text).collect(),
             verifiers,
@@ -306,16 +291,13 @@ impl Overview {
     }
 
     /// With the time between the first and the last event.
-    pub fn set_span(&mut self, span_millis: [u64; 2], account: &Account) {
+    pub fn set_span(&mut self, span_millis: [u64; 2]) {
         let [first, last] = span_millis;
         self.span_millis = span_millis;
         #[expect(clippy::cast_precision_loss, reason = "for people")]
         let (seconds, calls) = (last.saturating_sub(first) as f64 / 1000.0, self.calls as f64);
         self.seconds = seconds;
         self.calls_per_second = (seconds > 0.0).then(|| calls / seconds);
-        let latency_sum = account.services().iter().map(ServiceTotals::latency_sum).sum();
-        self.pace.set_seconds(seconds, latency_sum);
-        self.notes.extend(self.pace.note(seconds));
     }
 }
 
@@ -382,8 +364,6 @@ fn verifier(
         mean_score,
         mean_price: paid.and_then(ServiceTotals::mean_price),
         mean_latency: paid.and_then(ServiceTotals::mean_latency),
-        latency_median: paid.and_then(|paid| paid.latency_quantile(0.5)),
-        latency_p95: paid.and_then(|paid| paid.latency_quantile(0.95)),
         noise: None,
     }
 }

@@ -76,7 +76,6 @@ fn goodarm(policy: &str, arms: usize, attributes: usize, pulls: u32) -> f64 {
         // So small that no arm is certified during the measurement.
         delta: if policy == "rcb" { 1e-300 } else { 0.02 },
         guarantee,
-        prior_weights: None,
     })
     .expect("a sound problem");
     let world = World::new(

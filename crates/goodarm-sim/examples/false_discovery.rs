@@ -110,7 +110,6 @@ impl Cell {
             budget: 2e3 * f64::from(self.arms),
             delta: self.delta,
             guarantee,
-            prior_weights: None,
         })
         .expect("a sound problem")
     }

@@ -7,19 +7,17 @@ mod questions;
 mod result;
 mod spec;
 
+use std::fmt::Display;
 use std::iter::repeat_n;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use goodarm_core::cost::CostError;
 use goodarm_core::implied::{PairVerdict, implied};
-use goodarm_core::policy::Parameters;
-use goodarm_core::{Cost, Guarantee, Options, ScoreModel, ScoredBy};
-use goodarm_files::GuaranteeName;
+use goodarm_core::{Cost, ScoreModel, ScoredBy};
 use rayon::prelude::*;
 
 use crate::instance::Instance;
-use crate::noise::{self, DeviationError};
+use crate::noise;
 use crate::num::size;
 use crate::random::Random;
 use crate::run::run;
@@ -37,45 +35,32 @@ pub use self::spec::{AnswerSpec, PlanGenerator, PlanSpec, PlanVerifier};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// This count is 0.
-    #[error("{0}: at least one is needed")]
-    Zero(&'static str),
-    /// ε of the theorems is out of range.
-    #[error("slack: {0} is not between 0 and 1")]
-    Slack(f64),
-    /// The budget is not a positive number.
-    #[error("budget: {0} is not a positive number")]
-    Budget(f64),
-    /// The index of a verifier, and the unknown verifier whose calls should score it.
-    #[error("verifiers[{0}].calls_of: no earlier verifier with calls of its own is called {1:?}")]
-    CallsOf(usize, String),
-    /// A key that is only valid with questions, or only without them; and the reason.
-    #[error("{0}: {1}")]
-    Questions(&'static str, &'static str),
-    /// More answers than memory can hold.
-    #[error("answers: {0} answers with all verifiers are more than {PAIRS_MAX} pairs")]
-    TooMany(usize),
-    /// The index of a group, the number of its means, and the number of verifiers.
-    #[error("answers[{0}].means: {1} means for {2} verifiers")]
-    MeanCount(usize, usize, usize),
-    /// The index of a group, and a mean out of range.
-    #[error("answers[{0}].means: {1} is not between 0 and 1")]
-    Mean(usize, f64),
-    /// The index of a group, and a spread out of range.
-    #[error("answers[{0}].spread: {1} is not between 0 and 1")]
-    Spread(usize, f64),
-    /// The index of a verifier, and what is wrong with its price.
-    #[error("verifiers[{0}].price: {1}")]
-    Price(usize, CostError),
-    /// The index of a verifier, and what is wrong with the deviation of its scores.
-    #[error("verifiers[{0}].deviation: {1}")]
-    Deviation(usize, DeviationError),
+    /// A key has a value that cannot be used, and why.
+    #[error("{key}: {reason}")]
+    Key {
+        /// The key.
+        key: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// No session can be run.
     #[error(transparent)]
     Trial(#[from] TrialError),
     /// The caller cancelled it.
     #[error("the plan was cancelled")]
     Cancelled,
+}
+
+impl PlanError {
+    fn key(key: impl Display, reason: impl Display) -> Self {
+        Self::Key { key: key.to_string(), reason: reason.to_string() }
+    }
+
+    fn too_many(answers: usize) -> Self {
+        let reason =
+            format!("{answers} answers with all verifiers are more than {PAIRS_MAX} pairs");
+        Self::key("answers", reason)
+    }
 }
 
 /// Makes a plan.
@@ -160,39 +145,41 @@ fn step(count: usize, complexity: Option<&Complexity>, log: f64, trials: &[Trial
 fn certified(trials: &[Trial]) -> Result<(Spread, f64), PlanError> {
     let counts = trials.iter().map(|trial| size(trial.certified.len()));
     let mean = counts.clone().sum::<f64>() / size(trials.len());
-    Ok((spread(counts).ok_or(PlanError::Zero("repetitions"))?, mean))
+    let spread = spread(counts).ok_or_else(|| PlanError::key("repetitions", NONE))?;
+    Ok((spread, mean))
 }
 
 fn check(spec: &PlanSpec) -> Result<(), PlanError> {
     if spec.repetitions == 0 {
-        return Err(PlanError::Zero("repetitions"));
+        return Err(PlanError::key("repetitions", NONE));
     }
     if spec.concurrency == 0 {
-        return Err(PlanError::Zero("concurrency"));
+        return Err(PlanError::key("concurrency", NONE));
     }
     if !(spec.slack > 0.0 && spec.slack < 1.0) {
-        return Err(PlanError::Slack(spec.slack));
+        let reason = format!("{} is not between 0 and 1", spec.slack);
+        return Err(PlanError::key("slack", reason));
     }
     if let Some(budget) = spec.budget
         && !(budget > 0.0 && budget.is_finite())
     {
-        return Err(PlanError::Budget(budget));
+        return Err(PlanError::key("budget", format!("{budget} is not a positive number")));
     }
     let counts = spec.answers.iter().map(|answers| answers.count);
     let count = counts.fold(0_usize, usize::saturating_add);
     if count.saturating_mul(spec.verifiers.len()) > PAIRS_MAX {
-        return Err(PlanError::TooMany(count));
+        return Err(PlanError::too_many(count));
     }
     for (group, answers) in spec.answers.iter().enumerate() {
+        let wrong = |key, reason| Err(PlanError::key(format!("answers[{group}].{key}"), reason));
         let (given, verifiers) = (answers.means.len(), spec.verifiers.len());
         if given != verifiers {
-            return Err(PlanError::MeanCount(group, given, verifiers));
+            return wrong("means", format!("{given} means for {verifiers} verifiers"));
         }
-        if let Some(&mean) = answers.means.iter().find(|mean| !(0.0..=1.0).contains(*mean)) {
-            return Err(PlanError::Mean(group, mean));
-        }
-        if !(0.0..=1.0).contains(&answers.spread) {
-            return Err(PlanError::Spread(group, answers.spread));
+        for (key, shares) in [("means", &answers.means[..]), ("spread", &[answers.spread])] {
+            if let Some(share) = shares.iter().find(|share| !(0.0..=1.0).contains(*share)) {
+                return wrong(key, format!("{share} is not between 0 and 1"));
+            }
         }
     }
     spec.check_questions()?;
@@ -237,23 +224,14 @@ impl PlanSpec {
             };
             let is_lead = |it: &PlanVerifier| it.name == *name && it.calls_of.is_none();
             let lead = self.verifiers[..index].iter().position(|it| is_lead(it) && !it.solver);
-            let unknown = || PlanError::CallsOf(index, name.clone());
+            let unknown = || {
+                let reason =
+                    format!("no earlier verifier with calls of its own is called {name:?}");
+                PlanError::key(format_args!("verifiers[{index}].calls_of"), reason)
+            };
             lead.map(ScoredBy::CallsOf).ok_or_else(unknown)
         };
         self.verifiers.iter().enumerate().map(by).collect()
-    }
-
-    fn method(&self) -> Method {
-        Method {
-            name: self.policy.clone(),
-            policy: self.policy.clone(),
-            guarantee: Guarantee::from(
-                self.guarantee.unwrap_or_else(|| GuaranteeName::natural(&self.policy)),
-            ),
-            parameters: Parameters::default(),
-            options: Options::default(),
-            raised_at: None,
-        }
     }
 
     /// Answers as described; means with a spread are drawn again in every repetition.
@@ -275,11 +253,13 @@ impl PlanSpec {
         let mut laws = Vec::new();
         let mut bills = Vec::new();
         for (index, verifier) in self.verifiers.iter().enumerate() {
-            let price =
-                Cost::of_price(verifier.price).map_err(|reason| PlanError::Price(index, reason))?;
+            let price = Cost::of_price(verifier.price)
+                .map_err(|error| PlanError::key(format_args!("verifiers[{index}].price"), error))?;
             bills.push(BillLaw::Fixed(price));
-            let law = noise::law(verifier.scores, verifier.deviation);
-            laws.push(law.map_err(|reason| PlanError::Deviation(index, reason))?);
+            let law = noise::law(verifier.scores, verifier.deviation).map_err(|error| {
+                PlanError::key(format_args!("verifiers[{index}].deviation"), error)
+            })?;
+            laws.push(law);
         }
         let scored_by = self.scored_by()?;
         let questions = self.questions.map(|count| self.world(count, &laws, &scored_by, seed));
@@ -380,7 +360,8 @@ impl PlanSpec {
         if let Some(attribute) = without {
             instance = instance.without(attribute);
         }
-        Ok(run(&instance, &self.method(), setting)?)
+        let method = Method::new(&self.policy, self.guarantee);
+        Ok(run(&instance, &method, setting)?)
     }
 }
 
@@ -394,6 +375,7 @@ fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     spread.median.is_finite().then_some(spread)
 }
 
+const NONE: &str = "at least one is needed";
 /// This multiple of T* (log(1/δ) + log Q) is enough for every policy worth planning with.
 const REACH: f64 = 6.0;
 /// Limits a plan to a few minutes.
@@ -401,7 +383,7 @@ const CALLS_MAX: u64 = 100_000_000;
 
 #[cfg(test)]
 mod tests {
-    use goodarm_files::Scores;
+    use goodarm_files::{GuaranteeName, Scores};
 
     use super::*;
 
@@ -504,10 +486,12 @@ mod tests {
         assert!(matches!(plan(&wrong), Err(PlanError::Trial(TrialError::Problem(_)))));
         wrong = spec();
         wrong.verifiers[0].price = -1.0;
-        assert!(matches!(plan(&wrong), Err(PlanError::Price(0, _))));
+        assert!(
+            matches!(plan(&wrong), Err(PlanError::Key { key, .. }) if key == "verifiers[0].price")
+        );
         wrong = spec();
         wrong.answers[0].count = usize::MAX;
-        assert!(matches!(plan(&wrong), Err(PlanError::TooMany(usize::MAX))));
+        assert_eq!(plan(&wrong), Err(PlanError::too_many(usize::MAX)));
         let cancelled = AtomicBool::new(true);
         assert_eq!(plan_until(&spec(), &cancelled), Err(PlanError::Cancelled));
     }

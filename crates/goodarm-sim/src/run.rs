@@ -19,7 +19,7 @@ pub fn run(
         return questions::trial::run(world, method, setting);
     }
     let order = order(instance.means.len(), setting);
-    let first_share = method.raised_at.unwrap_or(1.0);
+    let first_share = method.budget_raised_at.unwrap_or(1.0);
     if !(first_share > 0.0 && first_share <= 1.0) {
         return Err(method.wrong(format!("budget_raised_at: {first_share} is not between 0 and 1")));
     }
@@ -28,7 +28,7 @@ pub fn run(
     let course = Course {
         seed: setting.seed,
         concurrency: setting.concurrency,
-        raised: method.raised_at.and_then(|_| Cost::of_budget(setting.budget).ok()),
+        raised: method.budget_raised_at.and_then(|_| Cost::of_budget(setting.budget).ok()),
     };
     let verifiers = Reordered { verifiers: &*instance.verifiers, order: &order };
     let good_count =

@@ -2,40 +2,103 @@
 
 use std::collections::BTreeMap;
 
+use goodarm_core::policy::rcb::FreshRule;
 use goodarm_core::policy::{NAMES, Parameters, PolicyError, by_name};
 use goodarm_core::{
-    ArmId, AttributeSpec, Call, Design, Guarantee, Options, Policy, Problem, ProblemSpec, Session,
-    SpecError, StopReason,
+    ArmId, AttributeSpec, Call, Design, Options, Policy, Problem, ProblemSpec, Session, SpecError,
+    StopReason,
 };
+use goodarm_files::GuaranteeName;
+use serde::Deserialize;
 
 use crate::labels::LabelResult;
 
-/// A policy with its guarantee and settings.
-#[derive(Clone, Debug, PartialEq)]
+/// A policy with its guarantee and settings: one entry of an experiment's `methods`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Method {
     /// Its name in figures.
     pub name: String,
     /// One of `goodarm_core::policy::NAMES`.
     pub policy: String,
-    /// The guarantee.
-    pub guarantee: Guarantee,
-    /// Settings of the policy; the means for the oracle are filled in.
-    pub parameters: Parameters,
-    /// Settings of the session.
-    pub options: Options,
+    /// The guarantee; the policy's default if not given.
+    pub guarantee: Option<GuaranteeName>,
+    /// The 8 of the paper's allocation intervals.
+    pub allocation_constant: Option<f64>,
+    /// Explore only unresolved attributes.
+    #[serde(default)]
+    pub unresolved_only: bool,
+    /// When a question gets another answer; for worlds of questions.
+    #[serde(default)]
+    pub answers: AnswersKey,
+    /// Whether a session ends when no arm has a chance.
+    #[serde(default)]
+    pub stop_when_hopeless: bool,
+    /// The share of unsettled money that may be reserved at once.
+    #[serde(default = "in_flight_share")]
+    pub in_flight_share: f64,
     /// The share of the budget at first. The rest is added when the session has ended, as if the user
     /// raised the budget.
-    pub raised_at: Option<f64>,
+    pub budget_raised_at: Option<f64>,
+}
+
+/// When a question gets another answer.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AnswersKey {
+    /// When that is the cheapest way to one more certificate.
+    #[default]
+    Joint,
+    /// When the last answer's chance is below this.
+    OneByOne(f64),
+    /// This many for each question before any check.
+    Fixed(usize),
+}
+
+impl From<AnswersKey> for FreshRule {
+    fn from(key: AnswersKey) -> Self {
+        match key {
+            AnswersKey::Joint => Self::Joint,
+            AnswersKey::OneByOne(below) => Self::OneByOne { below },
+            AnswersKey::Fixed(count) => Self::Fixed { count },
+        }
+    }
+}
+
+fn in_flight_share() -> f64 {
+    Options::default().in_flight_share
 }
 
 impl Method {
+    /// A policy with its default settings.
+    pub fn new(policy: &str, guarantee: Option<GuaranteeName>) -> Self {
+        Self {
+            name: policy.to_owned(),
+            policy: policy.to_owned(),
+            guarantee,
+            allocation_constant: None,
+            unresolved_only: false,
+            answers: AnswersKey::Joint,
+            stop_when_hopeless: false,
+            in_flight_share: in_flight_share(),
+            budget_raised_at: None,
+        }
+    }
+
     /// Makes the policy; the oracle gets the means.
     pub(crate) fn policy(
         &self,
         seed: u64,
         means: Option<Vec<Vec<f64>>>,
     ) -> Result<Box<dyn Policy + Send>, TrialError> {
-        let parameters = Parameters { seed, means, ..self.parameters.clone() };
+        let parameters = Parameters {
+            seed,
+            means,
+            allocation_constant: self.allocation_constant,
+            unresolved_only: self.unresolved_only,
+            fresh: self.answers.into(),
+            ..Parameters::default()
+        };
         by_name(&self.policy, &parameters)
             .map_err(|reason| TrialError::Policy(self.policy.clone(), reason))
     }
@@ -49,8 +112,10 @@ impl Method {
         design: Design,
     ) -> Result<Problem, TrialError> {
         let TrialSettings { budget, delta, .. } = settings;
-        let (attributes, guarantee) = (attributes.to_vec(), self.guarantee);
-        let spec = ProblemSpec { arms, attributes, budget, delta, guarantee, prior_weights: None };
+        let attributes = attributes.to_vec();
+        let natural = || GuaranteeName::natural(&self.policy);
+        let guarantee = self.guarantee.unwrap_or_else(natural).into();
+        let spec = ProblemSpec { arms, attributes, budget, delta, guarantee };
         Ok(Problem::designed(spec, design)?)
     }
 
@@ -60,7 +125,11 @@ impl Method {
         problem: Problem,
         policy: Box<dyn Policy + Send>,
     ) -> Result<Session, TrialError> {
-        Session::with_options(problem, policy, self.options).map_err(|reason| self.wrong(reason))
+        let options = Options {
+            in_flight_share: self.in_flight_share,
+            stop_when_hopeless: self.stop_when_hopeless,
+        };
+        Session::with_options(problem, policy, options).map_err(|reason| self.wrong(reason))
     }
 
     /// An error in the settings of this method.

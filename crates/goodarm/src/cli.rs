@@ -62,7 +62,7 @@ pub(crate) enum ToolCommand {
     /// Choose the thresholds of a job's verifiers by labelled answers.
     #[command(long_about = CALIBRATE_LONG, after_long_help = CALIBRATE_EXITS)]
     Calibrate(CalibrateArguments),
-    /// Print shell completions, or the man page.
+    /// Print shell completions.
     Completions(CompletionsArguments),
     /// Certify answers of a real model, recorded, and compare: everything at once, offline.
     Example(ExampleArguments),
@@ -306,9 +306,6 @@ pub(crate) struct CalibrateArguments {
     /// probability of all of them together is --delta.
     #[arg(long, value_name = "COUNT")]
     pub(crate) planned_labels: Option<u64>,
-    /// The folder for the page, the table and the plots; calibration beside the job if not given.
-    #[arg(long, short, value_name = "FOLDER")]
-    pub(crate) output: Option<PathBuf>,
     /// Leave the job as it is.
     #[arg(long)]
     pub(crate) keep_job: bool,

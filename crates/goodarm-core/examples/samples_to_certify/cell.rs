@@ -117,7 +117,6 @@ impl Cell {
             budget: 1e15,
             delta: if paper { DELTA } else { DELTA / self.arms_as_real() },
             guarantee: if paper { Guarantee::Paper } else { Guarantee::Union },
-            prior_weights: None,
         })
         .expect("the table's problems are well stated")
     }

@@ -222,7 +222,6 @@ mod tests {
             budget: 1.0,
             delta: DELTA,
             guarantee: Guarantee::FalseDiscovery,
-            prior_weights: None,
         };
         FalseDiscovery::new(&Problem::new(spec).unwrap())
     }

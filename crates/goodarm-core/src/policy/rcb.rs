@@ -137,10 +137,8 @@ impl ArmIndex for RemainingCost {
     const BRANCH: &'static str = "index";
 
     fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating> {
-        // With prior weights or questions, arms without a call differ.
-        let problem = books.problem();
-        let differs = problem.prior_weights().is_some() || problem.questions().is_some();
-        if books.arms.is_touched(arm) || differs {
+        // With questions, arms without a call differ.
+        if books.arms.is_touched(arm) || books.problem().questions().is_some() {
             return self.rate_one(books, arm);
         }
         if self.untouched.is_none() {

@@ -132,9 +132,6 @@ pub enum DesignError {
     /// its bad ones with it, which breaks it. See `docs/certificates.md`.
     #[error("questions: the guarantee {0:?} does not hold for answers that share a question")]
     Guarantee(Guarantee),
-    /// Prior weights are for a fixed set of arms.
-    #[error("questions: they take no prior weights")]
-    Weights,
     /// There can be at most [`ATTRIBUTES_MAX`] generators.
     #[error("generators: {0} is more than {ATTRIBUTES_MAX}")]
     Generators(usize),
@@ -277,9 +274,6 @@ impl Questions {
         let QuestionsSpec { count, answers: given, generators, candidates_max } = spec;
         if !matches!(problem.guarantee, Guarantee::Lent | Guarantee::Union | Guarantee::Nothing) {
             return Err(DesignError::Guarantee(problem.guarantee));
-        }
-        if problem.prior_weights.is_some() {
-            return Err(DesignError::Weights);
         }
         if count == 0 || count > ARMS_MAX {
             return Err(DesignError::Questions(count));

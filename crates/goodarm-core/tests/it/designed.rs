@@ -84,7 +84,6 @@ pub(crate) fn random_problem(seed: u64) -> Problem {
         budget: pick(&mut random, &[20.0, 200.0, 1000.0]),
         delta: pick(&mut random, &[0.3, 0.02]),
         guarantee: pick(&mut random, guarantees),
-        prior_weights: None,
     };
     Problem::designed(spec, Design { scored_by, questions }).expect("a sound problem")
 }

@@ -100,7 +100,6 @@ fn session(algorithm: &Transcription) -> Session {
         budget: f64::from(u32::try_from(algorithm.budget).expect("a small budget")),
         delta: algorithm.delta,
         guarantee: Guarantee::Paper,
-        prior_weights: None,
     });
     let settings = BmaGaiSettings {
         allocation_constant: algorithm.allocation_constant,

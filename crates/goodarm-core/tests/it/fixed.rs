@@ -27,7 +27,6 @@ fn spec(arms: usize, budget: f64) -> ProblemSpec {
         budget,
         delta: 0.5,
         guarantee: Guarantee::Nothing,
-        prior_weights: None,
     }
 }
 

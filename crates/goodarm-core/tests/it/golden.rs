@@ -33,7 +33,6 @@ fn transcript() -> String {
         budget: 60.0,
         delta: 0.05,
         guarantee: Guarantee::Lent,
-        prior_weights: None,
     })
     .expect("a problem");
     let mut session = Session::new(problem, Rcb::seeded(7));

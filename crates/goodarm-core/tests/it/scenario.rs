@@ -66,8 +66,6 @@ pub(crate) fn random_scenario(seed: u64) -> Scenario {
             Guarantee::FalseDiscovery,
         ],
     );
-    let weighted = matches!(guarantee, Guarantee::Union | Guarantee::Holm) && random.below(3) == 0;
-    let prior_weights = weighted.then(|| (0..arms).map(|_| 0.1 + random.uniform()).collect());
     let means = (0..arms)
         .map(|_| {
             let quality = if random.below(2) == 0 { 0.9 } else { 0.5 };
@@ -89,7 +87,6 @@ pub(crate) fn random_scenario(seed: u64) -> Scenario {
         budget: pick(&mut random, &[0.05, 30.0, 500.0, 3000.0]),
         delta: pick(&mut random, &[0.2, 0.02, 1e-6]),
         guarantee,
-        prior_weights,
     };
     let options = Options {
         in_flight_share: pick(&mut random, &[0.02, 0.3, 1.0]),

@@ -75,7 +75,6 @@ fn spec(arms: usize, guarantee: Guarantee, scores: &[ScoreModel]) -> ProblemSpec
         budget: 1e6,
         delta: 0.05,
         guarantee,
-        prior_weights: None,
     }
 }
 

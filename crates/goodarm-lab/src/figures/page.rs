@@ -1,21 +1,33 @@
 //! One self-contained HTML page with all figures, their findings and their numbers.
 
+use std::path::{Path, PathBuf};
+
+use crate::lab_error::LabError;
 use crate::summary::{CellSummary, Estimate};
 use goodarm_report::markup::{PageTemplate, SHEET_STYLE, own};
 use minijinja::{Value, context};
 
+use crate::figures::run::write;
 use crate::figures::{ExperimentRun, FigureSection};
 
-/// The whole page; `missing` names the figures that were left out, and why.
-pub fn page(sections: &[FigureSection], missing: &[&str], quick: bool) -> String {
+/// Writes the page, and returns its path; `missing` is why figures were left out, if some were.
+pub fn write_page(
+    folder: &Path,
+    sections: &[FigureSection],
+    missing: Option<&str>,
+    quick: bool,
+) -> Result<PathBuf, LabError> {
+    let path = folder.join("index.html");
     let sections: Vec<Value> = sections.iter().map(section).collect();
-    PAGE.fill(context! {
+    let page = PAGE.fill(context! {
         style => own(SHEET_STYLE),
         titles => TITLES,
         quick,
-        missing => missing.iter().copied().map(Value::from).collect::<Vec<_>>(),
+        missing,
         sections,
-    })
+    });
+    write(&path, page.as_bytes())?;
+    Ok(path)
 }
 
 fn section(section: &FigureSection) -> Value {

@@ -2,8 +2,7 @@
 
 use crate::summary::{CellSummary, Estimate};
 use goodarm_plot::{
-    Axis, BarChart, BarSeries, Donut, Figure, Look, Panel, PanelContent, Point, Sector, Series,
-    SeriesKind,
+    Axis, Bar, BarChart, BarSeries, Figure, Look, Panel, Point, Series, SeriesKind,
 };
 
 use crate::figures::{DrawnFigure, ExperimentRun, bar, listed, look_of, point, real};
@@ -67,38 +66,33 @@ fn one_trajectory(run: &ExperimentRun) -> Vec<String> {
 
 pub(super) fn allocation(runs: &[ExperimentRun]) -> DrawnFigure {
     let Some(run) = runs.first() else { return DrawnFigure::default() };
-    let panels = run
-        .summaries
-        .iter()
-        .map(|cell| {
-            let share = |kind: usize| -> f64 {
-                cell.spent_share[kind].iter().map(|estimate| estimate.mean).sum()
-            };
-            let kinds = cell.kinds.iter().enumerate().map(|(kind, name)| Sector {
-                name: name.clone(),
-                value: share(kind),
-                look: Look(kind),
-            });
-            let spent: f64 = (0..cell.kinds.len()).map(share).sum();
-            let left = Sector { name: "left over".into(), value: 1.0 - spent, look: Look(7) };
-            let sectors = kinds.chain((spent < 0.995).then_some(left));
-            Panel {
-                title: cell.method.clone(),
-                content: PanelContent::Sectors(Donut {
-                    centre: format!("{:.1} certified", cell.certified_good.mean),
-                    sectors: sectors.collect(),
-                }),
-            }
-        })
-        .collect();
+    let share = |cell: &CellSummary, kind: usize| -> f64 {
+        cell.spent_share[kind].iter().map(|estimate| estimate.mean).sum()
+    };
+    let kinds = run.summaries.first().map_or(&[][..], |cell| cell.kinds.as_slice());
+    let series = kinds.iter().enumerate().map(|(kind, name)| BarSeries {
+        name: name.clone(),
+        look: Look(kind),
+        bars: (run.summaries.iter())
+            .map(|cell| Bar { value: share(cell, kind), error: None })
+            .collect(),
+    });
+    let group =
+        |cell: &CellSummary| format!("{}: {:.1} certified", cell.method, cell.certified_good.mean);
+    let chart = BarChart {
+        x_label: String::new(),
+        y: Axis::linear("share of the budget"),
+        groups: run.summaries.iter().map(group).collect(),
+        series: series.collect(),
+    };
     let figure = Figure::new(
         "Where the budget goes",
         "Shares of the budget B = 12 T* log(1/δ) spent on good arms that are cheap to certify, \
-                  good arms that are expensive to certify, and bad arms; mean of the repetitions. In \
-                  the middle: certified good arms of six. A trial ends once all six are certified.",
-        panels,
-    )
-    .in_columns(2);
+         good arms that are expensive to certify, and bad arms; the rest is left over. Below the \
+         bars: certified good arms of six. Mean of the repetitions. A trial ends once all six are \
+         certified.",
+        vec![Panel::bars("", chart)],
+    );
     let findings = run.summaries.iter().map(|cell| {
         let bad: f64 = cell
             .spent_share

@@ -1,45 +1,18 @@
 //! From an experiment to its trials, and from trials and figures to files.
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use crate::experiment::{Experiment, ExperimentSpec};
-use crate::summary::{CellSummary, summarize};
 use goodarm_files::toml_text;
 use goodarm_plot::Figure;
 use goodarm_sim::trial::Trial;
-use thiserror::Error;
 
-use crate::experiment_file::ExperimentFault;
+use crate::experiment::{Experiment, ExperimentSpec};
 use crate::figures::{DrawnFigure, FigureSpec};
-use crate::{PngError, png, trials};
-
-/// Why a figure cannot be made or written.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum FigureError {
-    /// An experiment cannot be read or run.
-    #[error("{name}: {error}")]
-    Experiment {
-        /// Its name.
-        name: &'static str,
-        /// The reason.
-        error: ExperimentFault,
-    },
-    /// A file cannot be written.
-    #[error("{}: {error}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// A figure as PNG.
-    #[error(transparent)]
-    Png(#[from] PngError),
-}
+use crate::lab_error::LabError;
+use crate::summary::{CellSummary, summarize};
+use crate::{png, trials};
 
 /// An experiment that has been run.
 pub struct ExperimentRun {
@@ -64,19 +37,14 @@ impl ExperimentRun {
         Self { experiment, trials, summaries }
     }
 
-    /// Writes every trial, as `name`.csv and `name`.parquet.
-    pub fn write_trials(&self, folder: &Path, name: &str) -> Result<(), FigureError> {
+    /// Writes every trial, as `name`.csv.
+    pub fn write_trials(&self, folder: &Path, name: &str) -> Result<(), LabError> {
         let table = trials::table(&self.experiment, &self.trials);
-        write(&folder.join(format!("{name}.csv")), table.csv().as_bytes())?;
-        let mut bytes = Vec::new();
-        let path = folder.join(format!("{name}.parquet"));
-        let written = table.write_parquet(&mut bytes);
-        written.map_err(|error| FigureError::File { path: path.clone(), error })?;
-        write(&path, &bytes)
+        write(&folder.join(format!("{name}.csv")), table.csv().as_bytes())
     }
 
     /// Writes the summaries of the cells, as JSON.
-    pub fn write_summaries(&self, path: &Path) -> Result<(), FigureError> {
+    pub fn write_summaries(&self, path: &Path) -> Result<(), LabError> {
         let json = serde_json::to_string_pretty(&self.summaries).expect("plain data");
         write(path, format!("{json}\n").as_bytes())
     }
@@ -111,15 +79,14 @@ impl ExperimentRun {
 
 impl FigureSpec {
     /// Reads the experiments of this figure; with `quick`, they have few repetitions.
-    pub fn prepare(&self, data: Option<&str>, quick: bool) -> Result<Vec<Experiment>, FigureError> {
-        let experiment = |&(name, text): &(&'static str, &str)| {
-            let failed = |error| FigureError::Experiment { name, error };
-            let spec = toml_text::parse(text).map_err(ExperimentFault::Text);
-            let mut spec: ExperimentSpec = spec.map_err(failed)?;
+    pub fn prepare(&self, data: Option<&str>, quick: bool) -> Result<Vec<Experiment>, LabError> {
+        let experiment = |&(name, text): &(&str, &str)| {
+            let mut spec: ExperimentSpec =
+                toml_text::parse(text).map_err(|error| LabError::about(name, error))?;
             if quick {
                 spec.repetitions = (spec.repetitions / QUICK_DIVISOR).clamp(QUICK_MIN, QUICK_MAX);
             }
-            Experiment::new(spec, data).map_err(|error| failed(error.into()))
+            Experiment::new(spec, data).map_err(|error| LabError::about(name, error))
         };
         self.experiments.iter().map(experiment).collect()
     }
@@ -143,7 +110,7 @@ impl FigureSection {
     }
 
     /// Writes the figure, and each experiment with its trials and summaries.
-    pub fn write(&self, folder: &Path) -> Result<(), FigureError> {
+    pub fn write(&self, folder: &Path) -> Result<(), LabError> {
         for (run, (name, text)) in self.runs.iter().zip(self.spec.experiments) {
             run.write_trials(folder, name)?;
             run.write_summaries(&folder.join(format!("{name}.json")))?;
@@ -154,13 +121,13 @@ impl FigureSection {
 }
 
 /// Writes a figure, as `name`.svg and `name`.png.
-pub(super) fn write_figure(figure: &Figure, folder: &Path, name: &str) -> Result<(), FigureError> {
+pub(super) fn write_figure(figure: &Figure, folder: &Path, name: &str) -> Result<(), LabError> {
     write(&folder.join(format!("{name}.svg")), goodarm_plot::svg(figure).as_bytes())?;
     write(&folder.join(format!("{name}.png")), &png(figure, PNG_WIDTH)?)
 }
 
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), FigureError> {
-    fs::write(path, bytes).map_err(|error| FigureError::File { path: path.to_owned(), error })
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
+    fs::write(path, bytes).map_err(|error| LabError::file(path, error))
 }
 
 const PNG_WIDTH: u32 = 1600;

@@ -34,7 +34,7 @@ fn the_same_experiment_gives_the_same_bytes_on_any_number_of_threads() {
         assert!(output.status.success(), "{}", message(&output));
         assert!(output.stderr.is_empty() && output.stdout.is_empty());
     }
-    for name in ["trials.csv", "trials.parquet", "summary.json", "coverage.svg", "coverage.png"] {
+    for name in ["trials.csv", "summary.json", "coverage.svg", "coverage.png"] {
         let bytes = |threads: &str| fs::read(folder.join(threads).join(name)).unwrap();
         assert!(bytes("1") == bytes("2") && bytes("1") == bytes("5"), "{name} differs");
     }
@@ -127,7 +127,7 @@ fn a_figure_is_made_with_its_page_and_its_trials() {
     let page = fs::read_to_string(folder.join("index.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("Where the budget goes"));
     assert!(!page.contains("src=") && !page.contains("href=\"http"), "self-contained");
-    for name in ["allocation.svg", "allocation.png", "allocation.csv", "allocation.parquet"] {
+    for name in ["allocation.svg", "allocation.png", "allocation.csv"] {
         assert!(folder.join(name).exists(), "{name}");
     }
 }

@@ -70,7 +70,7 @@ fn the_page_and_the_help_name_every_field() {
     let fields = told.trim_end().split_once("there are ").unwrap().1;
     let help = text(&lab(&["trace", "--help"]));
     let page = page();
-    assert_eq!(fields.split(", ").count(), 13);
+    assert_eq!(fields.split(", ").count(), 12);
     for field in fields.split(", ") {
         assert!(help.contains(&format!("\n  {field} ")), "{field}");
         assert!(page.contains(&format!("\n| `{field}` |")), "{field}");

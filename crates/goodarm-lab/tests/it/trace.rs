@@ -166,24 +166,6 @@ fn the_defaults_are_rcb_with_tight_certificates_and_lent_shares() {
 }
 
 #[test]
-fn prior_weights_change_who_is_certified_first() {
-    let judge = json!({"name": "judge", "price": 1, "threshold": 0.5, "scores": "binary"});
-    let problem = json!({
-        "arms": 2, "verifiers": [judge], "budget": 200, "delta": 0.05,
-        "policy": "uniform", "guarantee": "union", "observations": [[[1]], [[1]]],
-    });
-    let first_certified = |problem: &Value| {
-        let lines = trace(problem);
-        let line = lines.iter().find(|line| line["certified"] != json!([])).unwrap().clone();
-        (line["certified"][0].as_u64(), line["t"].as_u64())
-    };
-    let even = first_certified(&problem);
-    let tilted = first_certified(&with(problem, "prior_weights", json!([1, 100])));
-    assert_eq!((even.0, tilted.0), (Some(0), Some(1)));
-    assert!(tilted.1 < even.1);
-}
-
-#[test]
 fn unresolved_only_spends_nothing_on_what_is_proved() {
     // Attribute 0 is proved by its first score; the paper goes on pulling it, this does not.
     let problem = with(four_answers(), "observations", json!([[[100.0], [0.5]]]));

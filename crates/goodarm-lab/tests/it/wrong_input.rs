@@ -63,7 +63,6 @@ fn an_unknown_field_is_refused_with_the_nearest_spelling() {
         ("arm", "arms"),
         ("Delta", "delta"),
         ("observation", "observations"),
-        ("prior-weights", "prior_weights"),
         ("pull_max", "pulls_max"),
         ("guarentee", "guarantee"),
         ("stop_when_hopless", "stop_when_hopeless"),
@@ -73,7 +72,7 @@ fn an_unknown_field_is_refused_with_the_nearest_spelling() {
     check(
         &json!({"zzz": 1}),
         "zzz: no such key; there are arms, verifiers, budget, delta, observations, policy, guarantee, \
-         prior_weights, means, allocation_constant, unresolved_only, stop_when_hopeless, pulls_max",
+         means, allocation_constant, unresolved_only, stop_when_hopeless, pulls_max",
     );
 }
 
@@ -341,16 +340,6 @@ fn guarantees_and_weights_are_checked() {
             json!({"guarantee": "bonferroni"}),
             "guarantee: unknown word `bonferroni`; there are lent, holm, union, fdr, paper, none",
         ),
-        (json!({"prior_weights": [1]}), "prior_weights: 1 weights for 2 arms"),
-        (json!({"prior_weights": [1, 0]}), "prior_weights[1]: 0 is not between 1/1e9 and 1e9"),
-        (
-            json!({"prior_weights": [1, 1], "guarantee": "fdr"}),
-            "prior_weights: only with the guarantees holm and union",
-        ),
-        (
-            json!({"prior_weights": [1, 1], "guarantee": "paper"}),
-            "prior_weights: only with the guarantees holm and union",
-        ),
     ] {
         check(&changes, expected);
     }
@@ -359,7 +348,7 @@ fn guarantees_and_weights_are_checked() {
 #[test]
 fn what_cannot_be_read_is_refused_with_its_line_and_column() {
     check_text("", "line 1, column 0: EOF while parsing a value");
-    check_text("{\"arms\": 2,\n \"prior_weights\": [1,]}", "line 2, column 22: trailing comma");
+    check_text("{\"arms\": 2,\n \"observations\": [[[1,]]]}", "line 2, column 23: trailing comma");
     check_text("{\"arms\": NaN}", "line 1, column 10: expected value");
     check_text("{\"delta\": 1e999}", "line 1, column 15: number out of range");
     check_text("{\"arms\": 2, \"arms\": 3}", "line 1, column 18: arms: this key is given twice");

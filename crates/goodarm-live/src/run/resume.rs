@@ -1,12 +1,11 @@
 //! Resuming a run after a stop, a crash, or a power cut at any byte.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_core::{
-    Call, Cost, CountedFailure, Event, EventError, Failure, Outcome, Problem, Session, Target,
-    Ticket, VoidFailure,
+    Books, Call, Cost, CountedFailure, Event, Failure, Outcome, Session, Target, Ticket,
+    VoidFailure,
 };
 use goodarm_files::words::were;
 use goodarm_record::changes;
@@ -14,7 +13,7 @@ use goodarm_record::folder::Folder;
 use goodarm_record::history::{History, HistoryError, JournalEntry, SettledCall};
 use goodarm_record::job_file::GuaranteeName;
 use goodarm_record::job_file::Scores;
-use goodarm_record::journal::{FolderLock, Header, Journal, Note, Record};
+use goodarm_record::journal::{FolderLock, Header, Journal, JournalEnd, Note, Record};
 use goodarm_record::labels;
 use goodarm_record::replay::{Balance, Follower, JournalError, Replay};
 use goodarm_record::run_error::RunError;
@@ -28,40 +27,17 @@ use crate::run::start::{self, check_no_outputs, open_journal, opening};
 use crate::run::{Run, subject_of};
 use crate::service::Dispatch;
 
-/// A journal's history and problem; `None` if its first frame was never written.
-fn open_history(path: &Path) -> Result<Option<(History, Problem)>, RunError> {
-    let journal = |error| RunError::Journal { path: path.to_owned(), error };
-    match History::open(path) {
-        Ok(history) => {
-            let problem = history.problem().map_err(journal)?;
-            Ok(Some((history, problem)))
-        }
-        Err(HistoryError::NeverBegun) => Ok(None),
-        Err(HistoryError::Terms(error)) => Err(error.into()),
-        Err(error) => Err(journal(error)),
-    }
-}
-
 pub(super) fn resume(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, RunError> {
     let folder = Folder::new(&job.settings.output);
-    let path = folder.journal();
-    let nothing = || RunError::NothingToResume(folder.path().to_owned());
-    if !path.exists() {
-        return Err(nothing());
+    if !folder.journal().exists() {
+        return Err(nothing_to_resume(&folder));
     }
     let lock = FolderLock::take(folder.path())?;
-    let storage = open_journal(media, &folder)?.ok_or_else(nothing)?;
-    let Some((history, problem)) = open_history(&path)? else {
+    let storage = open_journal(media, &folder)?.ok_or_else(|| nothing_to_resume(&folder))?;
+    let Some((past, tail)) = read(&folder, &job)? else {
         return start::begin_in(media, &folder, Some(storage), job, lock);
     };
-    // Before books are made for the number of candidates that the journal claims.
-    check_terms(history.header(), &history.terms, &job)?;
-    let Replay { history, follower, .. } = ReplayedRun::read(history, problem, &job)?;
-    let ReplayedRun { balance, given_up, ticket_next, .. } = follower;
-    let lost = history.in_flight().collect();
-    let tail = history.finish().map_err(|error| RunError::Journal { path, error })?;
-    folder.check_journal_age()?;
-    labels::check_labels_complete(&folder).map_err(|error| RunError::Labels(Box::new(error)))?;
+    let ReplayedRun { balance, given_up, ticket_next, lost, .. } = past;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
     let mut run = start::assemble(job, balance, journal, ticket_next, lock)?;
     run.recovery.bytes_cut = tail.bytes_cut;
@@ -72,7 +48,7 @@ pub(super) fn resume(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, R
             run.engine.throttle(service.index()).restore_throttled(subject_of(target), count);
         }
     }
-    raise_budget(&mut run.work, &run.job)?;
+    raise_budget(&mut run.work, &run.job);
     start::keep_inputs(&folder, &run.job)?;
     run.settle_lost(lost);
     run.recovery.added = add_candidates(&mut run.work, &run.job)?;
@@ -80,56 +56,24 @@ pub(super) fn resume(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, R
     Ok(run)
 }
 
-/// Every reason why this job's run could not be resumed, in the order in which [`resume`] checks. Changes
-/// nothing.
-pub(super) fn refusals(job: &Job) -> Vec<RunError> {
+/// Whether this job's run could be resumed: the checks of [`resume`], in the same order. Changes nothing.
+pub(super) fn check(job: &Job) -> Result<(), RunError> {
     let folder = Folder::new(&job.settings.output);
-    let path = folder.journal();
-    if !path.exists() {
-        return vec![RunError::NothingToResume(folder.path().to_owned())];
+    if !folder.journal().exists() {
+        return Err(nothing_to_resume(&folder));
     }
-    let mut refusals = Vec::new();
     // A missing file `lock` is not created here: it means that the folder is not locked.
     let is_locked = folder.path().join("lock").exists();
-    let lock = is_locked.then(|| FolderLock::take(folder.path())).transpose();
-    match lock {
-        Err(error) => refusals.push(error.into()),
-        Ok(_) => refusals.extend(open_journal(&Files, &folder).err()),
+    let _lock = is_locked.then(|| FolderLock::take(folder.path())).transpose()?;
+    open_journal(&Files, &folder)?;
+    match read(&folder, job)? {
+        Some(_) => Ok(()),
+        None => check_no_outputs(&folder),
     }
-    let (history, problem) = match open_history(&path) {
-        Ok(Some(opened)) => opened,
-        Ok(None) => {
-            refusals.extend(check_no_outputs(&folder).err());
-            return refusals;
-        }
-        Err(error) => {
-            refusals.push(error);
-            return refusals;
-        }
-    };
-    let mut changes = match check_terms(history.header(), &history.terms, job) {
-        Err(RunError::Changed(changes)) => changes,
-        _ => Vec::new(),
-    };
-    if changes.is_empty() {
-        match ReplayedRun::read(history, problem, job) {
-            Ok(mut past) => changes.extend(past.follower.refused_changes()),
-            Err(RunError::Changed(more)) => changes.extend(more),
-            Err(error) => refusals.push(error),
-        }
-    } else {
-        match last_budget(Replay::new(history, &path)) {
-            Ok((began, now)) => changes.extend(lowered_budget(began, now, job)),
-            Err(error) => refusals.push(error),
-        }
-    }
-    if !changes.is_empty() {
-        refusals.push(RunError::Changed(changes));
-    }
-    refusals.extend(folder.check_journal_age().err().map(RunError::from));
-    let labels = labels::check_labels_complete(&folder).err();
-    refusals.extend(labels.map(|error| RunError::Labels(Box::new(error))));
-    refusals
+}
+
+fn nothing_to_resume(folder: &Folder) -> RunError {
+    RunError::NothingToResume(folder.path().to_owned())
 }
 
 /// The state of a run at the end of its journal.
@@ -141,6 +85,8 @@ struct ReplayedRun<'a> {
     given_up: BTreeMap<Target, u32>,
     /// The next call's ticket.
     ticket_next: Ticket,
+    /// The calls that were in flight.
+    lost: Vec<(Ticket, Target)>,
 }
 
 impl Follower for ReplayedRun<'_> {
@@ -174,64 +120,55 @@ impl Follower for ReplayedRun<'_> {
     }
 }
 
-impl<'a> ReplayedRun<'a> {
-    /// Replays the journal of this job.
-    fn read(history: History, problem: Problem, job: &'a Job) -> Result<Replay<Self>, RunError> {
-        let past = Self {
-            job,
-            balance: opening(job, problem),
-            given_up: BTreeMap::new(),
-            ticket_next: Ticket(0),
-        };
-        let journal = Folder::new(&job.settings.output).journal();
-        let mut replay = Replay::new(history, &journal).followed_by(past);
-        replay.run().map_err(|error| of_replay(error, |refusal| refusal))?;
-        Ok(replay)
-    }
-
-    /// Changes of budget and candidates that the run cannot take.
-    fn refused_changes(&mut self) -> Vec<String> {
-        let (job, Balance { books: session, subjects, .. }) = (self.job, &mut self.balance);
-        let books = session.books();
-        let (began, now) = (books.problem().budget(), books.ledger().budget());
-        let answer_count = subjects.as_ref().map_or(0, |subjects| subjects.candidates.len());
-        let count = answer_count.saturating_sub(books.problem().arm_count());
-        let added = if count > 0 { session.add_arms(count) } else { Ok(()) };
-        let added = added.err().map(|error| format!("  {}: {error}", job.candidates_name));
-        lowered_budget(began, now, job).into_iter().chain(added).collect()
-    }
-}
-
-/// The budget that a run began with, and the one that it has now.
-fn last_budget(mut replay: Replay<()>) -> Result<(Cost, Cost), RunError> {
-    let began = replay.history.terms.budget;
-    let mut now = began;
-    let told = |error| of_replay(error, |it: EventError| RunError::Diverged(it.to_string()));
-    while let Some(entry) = replay.step().map_err(told)? {
-        if let Event::BudgetRaised { budget } = entry.event {
-            now = budget;
-        }
-    }
-    Ok((began, now))
-}
-
-/// Why a run cannot be resumed whose journal cannot be replayed.
-fn of_replay<R>(error: JournalError<R>, refused: impl FnOnce(R) -> RunError) -> RunError {
-    match error {
+/// Replays the journal of this job: the state at its end, and where writing continues. `None` if its first frame
+/// was never written.
+fn read<'a>(
+    folder: &Folder,
+    job: &'a Job,
+) -> Result<Option<(ReplayedRun<'a>, JournalEnd)>, RunError> {
+    let path = folder.journal();
+    let journal = |error| RunError::Journal { path: path.clone(), error };
+    let history = match History::open(&path) {
+        Ok(history) => history,
+        Err(HistoryError::NeverBegun) => return Ok(None),
+        Err(HistoryError::Terms(error)) => return Err(error.into()),
+        Err(error) => return Err(journal(error)),
+    };
+    let problem = history.problem().map_err(journal)?;
+    // Before books are made for the number of candidates that the journal claims.
+    check_terms(history.header(), &history.terms, job)?;
+    let past = ReplayedRun {
+        job,
+        balance: opening(job, problem),
+        given_up: BTreeMap::new(),
+        ticket_next: Ticket(0),
+        lost: Vec::new(),
+    };
+    let mut replay = Replay::new(history, &path).followed_by(past);
+    replay.run().map_err(|error| match error {
         JournalError::History { path, error } => RunError::Journal { path, error },
-        JournalError::Mismatch { error, .. } => refused(error),
-    }
+        JournalError::Mismatch { error, .. } => error,
+    })?;
+    let Replay { history, follower: mut past, .. } = replay;
+    check_budget(past.balance.books.books(), job)?;
+    past.lost = history.in_flight().collect();
+    let tail = history.finish().map_err(journal)?;
+    folder.check_journal_age()?;
+    labels::check_labels_complete(folder).map_err(|error| RunError::Labels(Box::new(error)))?;
+    Ok(Some((past, tail)))
 }
 
 /// Never spend more than the job allows now, even if it allowed more before.
-fn lowered_budget(began: Cost, now: Cost, job: &Job) -> Option<String> {
+fn check_budget(books: &Books, job: &Job) -> Result<(), RunError> {
+    let (began, now) = (books.problem().budget(), books.ledger().budget());
     let wanted = job.settings.budget;
+    if wanted >= now {
+        return Ok(());
+    }
     let raised = if now > began { format!("was raised to {now} and ") } else { String::new() };
-    (wanted < now).then(|| {
-        format!(
-            "  budget: {now} → {wanted} (it {raised}cannot be lowered: it must be at least {now})"
-        )
-    })
+    Err(RunError::Changed(vec![format!(
+        "  budget: {now} → {wanted} (it {raised}cannot be lowered: it must be at least {now})"
+    )]))
 }
 
 impl Run {
@@ -285,18 +222,13 @@ fn add_candidates(work: &mut JournaledSession, job: &Job) -> Result<usize, RunEr
     Ok(count)
 }
 
-fn raise_budget(work: &mut JournaledSession, job: &Job) -> Result<(), RunError> {
-    let (began, now) = (work.books().problem().budget(), work.books().ledger().budget());
-    if let Some(text) = lowered_budget(began, now, job) {
-        return Err(RunError::Changed(vec![text]));
-    }
+fn raise_budget(work: &mut JournaledSession, job: &Job) {
     let budget = job.settings.budget;
-    if budget > now {
+    if budget > work.books().ledger().budget() {
         work.disk.append(&Event::BudgetRaised { budget }.into());
         work.session.raise_budget(budget);
         work.account.budgets.push(budget);
     }
-    Ok(())
 }
 
 fn other_candidates(job: &Job) -> String {

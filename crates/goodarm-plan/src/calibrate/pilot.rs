@@ -59,10 +59,6 @@ pub struct VerifierReport {
     pub failed: usize,
     /// Whether it is exact.
     pub is_exact: bool,
-    /// The means of right answers, sorted.
-    pub right_means: Vec<f64>,
-    /// The means of wrong ones, sorted.
-    pub wrong_means: Vec<f64>,
 }
 
 impl Pilot {
@@ -169,8 +165,6 @@ fn verifier(terms: &VerifierTerms, all: &[Vec<RecordedOutcome>]) -> PilotVerifie
         calls,
         failed: all.iter().flatten().filter(|outcome| outcome.score.is_none()).count(),
         is_exact: terms.scores == Scores::Exact,
-        right_means: Vec::new(),
-        wrong_means: Vec::new(),
     };
     PilotVerifier { report, column: PilotScores { means, threshold } }
 }

@@ -1,4 +1,4 @@
-//! The result of a calibration, as data for the page, the table and the texts.
+//! The result of a calibration, as data for the text and the JSON.
 
 use goodarm_core::calibration::{Calibration, Goal, PilotScores, StepLabels, ThresholdPath};
 use goodarm_record::job_file::Unit;
@@ -180,12 +180,9 @@ impl CalibrationData<'_> {
             means.sort_by(f64::total_cmp);
             means
         };
-        let (right_means, wrong_means) = (means(true), means(false));
         VerifierReport {
             new_threshold: threshold.filter(|_| verifier.report.stays.is_none()),
-            auc: auc(&right_means, &wrong_means),
-            right_means,
-            wrong_means,
+            auc: auc(&means(true), &means(false)),
             ..verifier.report.clone()
         }
     }

@@ -28,7 +28,7 @@ pub fn text(report: &CalibrationReport) -> String {
 }
 
 /// The data in words.
-pub(super) fn asked(report: &CalibrationReport) -> String {
+fn asked(report: &CalibrationReport) -> String {
     let settings = &report.settings;
     let calls = match settings.calls {
         (fewest, most) if fewest == most => counted(most, "call"),
@@ -48,7 +48,7 @@ pub(super) fn asked(report: &CalibrationReport) -> String {
 }
 
 /// The conclusion.
-pub(super) fn outcome(report: &CalibrationReport) -> String {
+fn outcome(report: &CalibrationReport) -> String {
     let settings = &report.settings;
     let (confidence, wanted) = (percent(1.0 - settings.delta), percent(settings.precision));
     if let Some(chosen) = report.chosen {
@@ -101,7 +101,7 @@ fn takes(shortfall: &Shortfall, labels: usize) -> String {
 }
 
 /// A note that a verifier adds nothing.
-pub(super) fn adds_nothing(report: &CalibrationReport, omission: &RedundantVerifier) -> String {
+fn adds_nothing(report: &CalibrationReport, omission: &RedundantVerifier) -> String {
     let RedundantVerifier { verifier, price, kept_with, kept_without } = omission;
     format!(
         "{} adds nothing but its price, {} a call: without it {} pass, and {} with it, at the same precision. \
@@ -114,7 +114,7 @@ pub(super) fn adds_nothing(report: &CalibrationReport, omission: &RedundantVerif
 }
 
 /// What these thresholds do not prove.
-pub(super) fn caution(report: &CalibrationReport) -> String {
+fn caution(report: &CalibrationReport) -> String {
     let (fewest, most) = report.settings.calls;
     let calls = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     format!(
@@ -147,7 +147,7 @@ fn table(report: &CalibrationReport) -> String {
 }
 
 /// 0.3 → 0.36.
-pub(super) fn moved(verifier: &VerifierReport) -> String {
+fn moved(verifier: &VerifierReport) -> String {
     let old = verifier.old_threshold;
     match (verifier.new_threshold, verifier.stays) {
         (Some(new), _) => format!("{old} → {new}"),
@@ -163,7 +163,7 @@ fn magnitude(price: f64) -> i32 {
 }
 
 /// What a call costs on average, with three digits.
-pub(super) fn priced(report: &CalibrationReport, price: f64) -> String {
+fn priced(report: &CalibrationReport, price: f64) -> String {
     if price <= PRICE_MIN {
         return "free".to_owned();
     }
@@ -171,11 +171,11 @@ pub(super) fn priced(report: &CalibrationReport, price: f64) -> String {
     about_money((price * digits).round() / digits, report.settings.unit)
 }
 
-pub(super) fn separates(verifier: &VerifierReport) -> String {
+fn separates(verifier: &VerifierReport) -> String {
     verifier.auc.map_or_else(|| "–".to_owned(), |auc| format!("AUC {auc:.2}"))
 }
 
-pub(super) fn contradicts(verifier: &VerifierReport) -> String {
+fn contradicts(verifier: &VerifierReport) -> String {
     match (&verifier.noise, verifier.is_exact) {
         (Some(noise), false) => format!("{:.0} % of pairs", 100.0 * noise.disagreement),
         _ => "–".to_owned(),
@@ -191,7 +191,7 @@ fn line(offer: &PrecisionOption) -> String {
 }
 
 /// The median, and the range of eight in ten sessions.
-pub(super) fn bought(offer: &PrecisionOption) -> String {
+fn bought(offer: &PrecisionOption) -> String {
     offer.certified.map_or_else(
         || "cannot be simulated".to_owned(),
         |spread| format!("about {} ({} to {})", spread.median, spread.low, spread.high),

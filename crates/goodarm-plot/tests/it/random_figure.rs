@@ -1,8 +1,8 @@
 //! Figures of all kinds, the same for the same seed.
 
 use goodarm_plot::{
-    Axis, Bar, BarChart, BarSeries, Donut, Figure, Legend, LineChart, Look, Panel, PanelContent,
-    Point, Scale, Sector, Series, SeriesKind,
+    Axis, Bar, BarChart, BarSeries, Figure, Legend, LineChart, Look, Panel, PanelContent, Point,
+    Scale, Series, SeriesKind,
 };
 
 use crate::random::Random;
@@ -27,9 +27,8 @@ pub(crate) fn figure(random: &mut Random, source: &dyn Source) -> Figure {
 }
 
 fn content(random: &mut Random, source: &dyn Source) -> PanelContent {
-    match random.below(5) {
+    match random.below(4) {
         0 => PanelContent::Bars(bars(random, source)),
-        1 => PanelContent::Sectors(donut(random, source)),
         _ => PanelContent::Lines(lines(random, source)),
     }
 }
@@ -79,11 +78,4 @@ fn bars(random: &mut Random, source: &dyn Source) -> BarChart {
 fn bar(random: &mut Random, source: &dyn Source) -> Bar {
     let value = source.number(random);
     Bar { value, error: (random.below(2) == 0).then(|| source.number(random)) }
-}
-
-fn donut(random: &mut Random, source: &dyn Source) -> Donut {
-    let sectors = (0..random.below(7))
-        .map(|i| Sector { name: source.words(random), value: source.number(random), look: Look(i) })
-        .collect();
-    Donut { centre: source.words(random), sectors }
 }

@@ -135,7 +135,6 @@ class Session:
             `on_change(view, what, arm, verifier)`. No policy can make a certificate wrong.
         parameters: Of a named policy: `seed`, `allocation_constant`, `unresolved_only`, `means`,
             `calls_per_pair`.
-        prior_weights: A weight for each arm; with `"union"` and `"holm"` only.
         in_flight_share: The expected cost of calls in flight, at most, as a share of the unspent budget.
         stop_when_hopeless: Stop when no arm has a realistic chance with the money that is left.
         keep_events: Keep all events, for `events`.
@@ -151,7 +150,6 @@ class Session:
         guarantee: str | None = None,
         policy: str | _Policy | None = None,
         parameters: dict[str, Any] | None = None,
-        prior_weights: Sequence[float] | None = None,
         in_flight_share: float | None = None,
         stop_when_hopeless: bool = False,
         keep_events: bool = False,

@@ -34,9 +34,6 @@ class SpecError(Error, ValueError):
     Delta: ClassVar[type[SpecError]]
     Budget: ClassVar[type[SpecError]]
     BudgetZero: ClassVar[type[SpecError]]
-    WeightCount: ClassVar[type[SpecError]]
-    Weight: ClassVar[type[SpecError]]
-    WeightsUnused: ClassVar[type[SpecError]]
     Design: ClassVar[type[SpecError]] = _doc("Questions, votes, generators or shared calls do not fit together.")
 
 
@@ -213,19 +210,9 @@ class PlanError(Error, ValueError):
     Text: ClassVar[type[PlanError]]
     Recording: ClassVar[type[PlanError]]
     NoAnswers: ClassVar[type[PlanError]]
-    Zero: ClassVar[type[PlanError]]
-    Slack: ClassVar[type[PlanError]] = _doc("`slack` is not between 0 and 1.")
-    Budget: ClassVar[type[PlanError]]
-    TooMany: ClassVar[type[PlanError]]
-    MeanCount: ClassVar[type[PlanError]]
-    Mean: ClassVar[type[PlanError]]
-    Spread: ClassVar[type[PlanError]]
-    Price: ClassVar[type[PlanError]]
-    Deviation: ClassVar[type[PlanError]]
+    Key: ClassVar[type[PlanError]] = _doc("A key has a value that cannot be used.")
     Trial: ClassVar[type[PlanError]]
     Cancelled: ClassVar[type[PlanError]]
-    Questions: ClassVar[type[PlanError]]
-    CallsOf: ClassVar[type[PlanError]] = _doc("`calls_of` names no earlier verifier with calls of its own.")
     RecordingOfQuestions: ClassVar[type[PlanError]]
 
 

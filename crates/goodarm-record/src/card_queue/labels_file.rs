@@ -1,7 +1,7 @@
 //! Labels from a file: a spreadsheet that was filled in, or the output of an annotation tool. All rows are checked
 //! before the first label is stored.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 
 use goodarm_data::candidates::{Candidates, CandidatesErrorKind, Format};
@@ -24,11 +24,11 @@ pub struct ImportCounts {
     pub settled: usize,
     /// Rows that were not stored, because an earlier card has no label.
     pub behind: usize,
-    /// The ids of these cards, each with the person who has not labelled it.
-    pub gaps: Vec<(String, String)>,
+    /// The id of this card.
+    pub gap: Option<String>,
 }
 
-/// Stores the labels of a file. Rows without a `by` belong to `labeller`.
+/// Stores the labels of a file, all by one person.
 pub fn take(
     queue: &mut dyn CardQueue,
     labeller: &str,
@@ -40,11 +40,10 @@ pub fn take(
         CandidatesErrorKind::Empty(_) => at("there are no labels in it"),
         _ => CardQueueError::Folder(error.to_string()),
     })?;
-    let mut checked =
-        LabelImport { labeller, people: BTreeMap::new(), imported: ImportCounts::default() };
+    let mut import = LabelImport::new(labeller, queue.statuses(labeller)?);
     let mut faults = Vec::new();
     for arm in rows.arms() {
-        if let Err(fault) = checked.take(queue, rows.get(arm).fields(), rows.line(arm))? {
+        if let Err(fault) = import.take(rows.get(arm).fields(), rows.line(arm)) {
             faults.push(format!("{}: {}: {fault}", path.display(), rows.place(arm)));
         }
         if faults.len() == PROBLEMS_MAX {
@@ -56,145 +55,71 @@ pub fn take(
         faults.push("no label was taken".to_owned());
         return Err(CardQueueError::Folder(faults.join("\n")));
     }
-    checked.say(queue)
+    import.submit(queue)
 }
 
 /// The rows that were read and checked so far.
 struct LabelImport<'a> {
     labeller: &'a str,
-    people: BTreeMap<String, Person>,
-    imported: ImportCounts,
-}
-
-/// One person's cards, with their labels in the file.
-struct Person {
-    places: Vec<CardStatus>,
+    cards: Vec<CardStatus>,
     by_key: HashMap<String, usize>,
     by_id: HashMap<String, Vec<usize>>,
     /// The line of each card that the file has named.
     lines: HashMap<usize, u64>,
-    /// New labels, by the cards' keys.
-    labels: HashMap<String, CardReply>,
+    /// New labels, by card.
+    labels: HashMap<usize, CardReply>,
+    counts: ImportCounts,
 }
 
-impl LabelImport<'_> {
-    /// Checks one row; the inner error is a fault of the row.
-    fn take(
-        &mut self,
-        queue: &mut dyn CardQueue,
-        row: &Map<String, Value>,
-        line: u64,
-    ) -> Result<Result<(), String>, CardQueueError> {
-        let by = column(row, "by").filter(|by| !by.is_empty());
-        let by = by.unwrap_or_else(|| self.labeller.to_owned());
-        if !self.people.contains_key(&by) {
-            let people = self.people.len();
-            let places = queue.statuses(&by)?;
-            if people > 0 && (people + 1) * places.len() > PLACES_MAX {
-                return Ok(Err(format!(
-                    "more than {people} names in the column by, for {} cards: import them in several files",
-                    places.len()
-                )));
-            }
-            self.people.insert(by.clone(), Person::new(places));
-        }
-        let person = self.people.get_mut(&by).expect("it was just put there");
-        Ok(person.take(row, line, &by).map(|became| match became {
-            RowResult::New => {}
-            RowResult::Known => self.imported.known += 1,
-            RowResult::Empty => self.imported.empty += 1,
-        }))
-    }
-
-    /// Submits the labels, each person's in the queue's order up to the first card without one. Repeats while any
-    /// are accepted: one person's label may open a card for another.
-    fn say(mut self, queue: &mut dyn CardQueue) -> Result<ImportCounts, CardQueueError> {
-        loop {
-            let before = self.imported.taken;
-            for (by, person) in &mut self.people {
-                self.imported.taken += person.say(queue, by)?;
-            }
-            if self.imported.taken == before {
-                break;
-            }
-        }
-        for (by, person) in &self.people {
-            self.imported.settle(queue, by, person)?;
-        }
-        Ok(self.imported)
-    }
-}
-
-impl ImportCounts {
-    /// Submits a person's labels after a gap: a queue without a fixed order accepts them.
-    fn settle(
-        &mut self,
-        queue: &mut dyn CardQueue,
-        by: &str,
-        person: &Person,
-    ) -> Result<(), CardQueueError> {
-        let places = queue.statuses(by)?;
-        let left =
-            |place: &CardStatus| Some((place.key.clone(), person.labels.get(&place.key)?.clone()));
-        let waiting = || places.iter().filter(|place| place.waits);
-        let behind: Vec<(String, CardReply)> = waiting().filter_map(left).collect();
-        let count = behind.len();
-        self.settled += person.labels.len() - count;
-        if count == 0 {
-            return Ok(());
-        }
-        match queue.submit_all(by, behind) {
-            Ok(()) => self.taken += count,
-            Err(CardQueueError::OutOfOrder { .. }) => {
-                self.behind += count;
-                self.gaps.extend(waiting().next().map(|gap| (gap.id.clone(), by.to_owned())));
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
-    }
-}
-
-/// The result of checking a row.
-enum RowResult {
-    New,
-    Known,
-    Empty,
-}
-
-impl Person {
-    fn new(places: Vec<CardStatus>) -> Self {
+impl<'a> LabelImport<'a> {
+    fn new(labeller: &'a str, cards: Vec<CardStatus>) -> Self {
         let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
-        for (index, place) in places.iter().enumerate() {
-            by_id.entry(place.id.clone()).or_default().push(index);
+        for (index, card) in cards.iter().enumerate() {
+            by_id.entry(card.id.clone()).or_default().push(index);
         }
-        let by_key = places.iter().map(|place| place.key.clone()).zip(0..).collect();
-        Self { places, by_key, by_id, lines: HashMap::new(), labels: HashMap::new() }
+        Self {
+            labeller,
+            by_key: cards.iter().map(|card| card.key.clone()).zip(0..).collect(),
+            by_id,
+            cards,
+            lines: HashMap::new(),
+            labels: HashMap::new(),
+            counts: ImportCounts::default(),
+        }
     }
 
-    fn take(&mut self, row: &Map<String, Value>, line: u64, by: &str) -> Result<RowResult, String> {
+    /// Checks one row.
+    fn take(&mut self, row: &Map<String, Value>, line: u64) -> Result<(), String> {
+        let labeller = self.labeller;
+        if let Some(by) = column(row, "by").filter(|by| !by.is_empty() && by != labeller) {
+            return Err(format!(
+                "a label by {by:?}, but this import is by {labeller:?}: a file has the labels of one person"
+            ));
+        }
         let index = self.find(row)?;
-        let place = &self.places[index];
+        let card = &self.cards[index];
         if let Some(first) = self.lines.insert(index, line) {
-            return Err(format!("{:?} was named on line {first} already", place.id));
+            return Err(format!("{:?} was named on line {first} already", card.id));
         }
         let text = column(row, "label").ok_or_else(|| no_column(row, "label"))?;
         let said =
-            CardReply::read(&text, place.wanted).map_err(|fault| format!("label: {fault}"))?;
-        match (said, &place.said) {
-            (None, _) => Ok(RowResult::Empty),
-            (Some(said), Some(stands)) if said == *stands => Ok(RowResult::Known),
-            (Some(said), Some(stands)) => Err(format!(
-                "{by:?} has said {} about {:?}, and this says {}: what stands is changed by undo",
-                shown(stands),
-                place.id,
-                shown(&said)
-            )),
+            CardReply::read(&text, card.wanted).map_err(|fault| format!("label: {fault}"))?;
+        match (said, &card.said) {
+            (None, _) => self.counts.empty += 1,
+            (Some(said), Some(stands)) if said == *stands => self.counts.known += 1,
+            (Some(said), Some(stands)) => {
+                return Err(format!(
+                    "{labeller:?} has said {} about {:?}, and this says {}: what stands is changed by undo",
+                    shown(stands),
+                    card.id,
+                    shown(&said)
+                ));
+            }
             (Some(said), None) => {
-                self.labels.insert(place.key.clone(), said);
-                Ok(RowResult::New)
+                self.labels.insert(index, said);
             }
         }
+        Ok(())
     }
 
     /// Which card a row is about.
@@ -213,28 +138,24 @@ impl Person {
         }
     }
 
-    /// Submits labels in order and returns their number. Batches double in size: if people take turns card by card,
-    /// not all cards are rendered each time.
-    fn say(&mut self, queue: &mut dyn CardQueue, by: &str) -> Result<usize, CardQueueError> {
-        let (mut taken, mut most) = (0, 1);
-        while !self.labels.is_empty() {
-            let cards = queue.upcoming(by, most)?;
-            let next = cards.iter().map_while(|card| self.labels.get_key_value(&card.key));
-            let said: Vec<_> = next.map(|(key, said)| (key.clone(), said.clone())).collect();
-            let is_all = said.len() == most;
-            if said.is_empty() {
-                break;
-            }
-            let keys: Vec<String> = said.iter().map(|(key, _)| key.clone()).collect();
-            queue.submit_all(by, said)?;
-            keys.iter().for_each(|key| drop(self.labels.remove(key)));
-            taken += keys.len();
-            if !is_all {
-                break;
-            }
-            most *= 2;
+    /// Submits all labels. A queue with a fixed order takes those before the first card without one.
+    fn submit(self, queue: &mut dyn CardQueue) -> Result<ImportCounts, CardQueueError> {
+        let Self { labeller, cards, labels, mut counts, .. } = self;
+        let waiting: Vec<usize> = (0..cards.len()).filter(|&index| cards[index].waits).collect();
+        let label = |index: &usize| Some((cards[*index].key.clone(), labels.get(index)?.clone()));
+        let all: Vec<(String, CardReply)> = waiting.iter().filter_map(label).collect();
+        counts.taken = all.len();
+        counts.settled = labels.len() - all.len();
+        match queue.submit_all(labeller, all) {
+            Err(CardQueueError::OutOfOrder { .. }) => {}
+            submitted => return submitted.map(|()| counts),
         }
-        Ok(taken)
+        let in_turn: Vec<(String, CardReply)> = waiting.iter().map_while(label).collect();
+        counts.behind = counts.taken - in_turn.len();
+        counts.taken = in_turn.len();
+        counts.gap = waiting.get(in_turn.len()).map(|&index| cards[index].id.clone());
+        queue.submit_all(labeller, in_turn)?;
+        Ok(counts)
     }
 }
 
@@ -275,5 +196,3 @@ fn shown(said: &CardReply) -> String {
 
 const UNKNOWN_FORMAT: &str =
     "the name must end in .csv, .tsv, .jsonl, .ndjson or .json, each also with .gz or .zst";
-/// Each person has a list of all cards; 1,000,000 entries take about 400 MB.
-const PLACES_MAX: usize = 1_000_000;

@@ -234,10 +234,10 @@ fn rows_behind_a_gap_are_not_taken_and_the_gap_is_named() {
     let (files, mut queue) = (Files::new(), MemoryQueue::verdicts(6));
     let text = "id;label\nq6;r\nq2;r\nq1;w\nq3;\nq4;r\n";
     let imported = files.take(&mut queue, "a.csv", text).expect("it is right");
-    let gaps = vec![("q3".to_owned(), "me".to_owned())];
+    let gap = Some("q3".to_owned());
     assert_eq!(
         imported,
-        ImportCounts { taken: 2, empty: 1, behind: 2, gaps, ..ImportCounts::default() }
+        ImportCounts { taken: 2, empty: 1, behind: 2, gap, ..ImportCounts::default() }
     );
     assert_eq!(queue.letters(), "wr....");
     let mut queue = MemoryQueue { is_ordered: false, ..MemoryQueue::verdicts(6) };
@@ -247,21 +247,23 @@ fn rows_behind_a_gap_are_not_taken_and_the_gap_is_named() {
 }
 
 #[test]
-fn rows_of_several_people_are_taken_in_the_order_of_the_queue() {
+fn rows_of_another_person_are_refused_and_cards_of_others_are_settled() {
     let (files, mut queue) = (Files::new(), MemoryQueue::verdicts(4));
-    let text = "id\tby\tlabel\nq4\tbo\t1\nq3\tme\t1\nq2\tbo\t0\nq1\t\t1\n";
-    let imported = files.take(&mut queue, "a.tsv", text).expect("it is right");
-    assert_eq!(imported, ImportCounts { taken: 4, ..ImportCounts::default() });
-    assert_eq!(queue.letters(), "rwrr");
-    let imported = files.take(&mut queue, "a.csv", "id,by,label\nq1,bo,1\n").expect("it is right");
+    let text = "id\tby\tlabel\nq2\tbo\t0\nq1\t\t1\n";
+    let refusal = files.refusal(&mut queue, "a.tsv", text);
+    assert!(
+        refusal.contains("a.tsv: line 2: a label by \"bo\", but this import is by \"me\""),
+        "{refusal}"
+    );
+    let imported = files.take(&mut queue, "a.csv", "id,by,label\nq2,me,0\nq1,,1\n");
+    assert_eq!(imported.expect("it is right").taken, 2);
+    fs::write(files.path("b.csv"), "id,by,label\nq1,bo,1\n").expect("the folder takes files");
+    let imported = labels_file::take(&mut queue, "bo", &files.path("b.csv"));
     assert_eq!(
-        imported,
+        imported.expect("it is right"),
         ImportCounts { settled: 1, ..ImportCounts::default() },
         "it has its label"
     );
-    let mut queue = MemoryQueue { labels_per_card: 2, ..MemoryQueue::verdicts(2) };
-    let text = "id,by,label\nq1,al,1\nq1,bo,0\nq2,al,1\n";
-    assert_eq!(files.take(&mut queue, "b.csv", text).expect("it is right").taken, 3);
 }
 
 #[test]

@@ -99,10 +99,9 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
 
     /// The run as its summary has it, without its ending.
     pub(super) fn overview(&self, claim: Option<ClaimView>) -> Overview {
-        let terms = self.folder.present(self.terms());
         let Balance { books, account, .. } = self.balance();
-        let mut overview = Overview::in_full(&terms, books, account);
-        overview.set_span(self.replay.history.span_millis(), account);
+        let mut overview = Overview::in_full(self.terms(), books, account);
+        overview.set_span(self.replay.history.span_millis());
         overview.journal = Some(self.mark.clone());
         overview.claim = claim;
         overview

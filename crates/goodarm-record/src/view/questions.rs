@@ -58,10 +58,6 @@ pub struct GeneratorView {
     pub mean_price: Option<f64>,
     /// Seconds an answer took on average.
     pub mean_latency: Option<f64>,
-    /// Seconds that half of all answers stayed below.
-    pub latency_median: Option<f64>,
-    /// Seconds that 95 of a hundred answers stayed below.
-    pub latency_p95: Option<f64>,
 }
 
 impl QuestionsView {
@@ -92,8 +88,6 @@ impl QuestionsView {
                 spent_by_question: None,
                 mean_price: totals.mean_price(),
                 mean_latency: totals.mean_latency(),
-                latency_median: totals.latency_quantile(0.5),
-                latency_p95: totals.latency_quantile(0.95),
             }
         };
         Some(Self {

@@ -9,7 +9,7 @@ use goodarm_record::history::{History, JournalEntry, SettledCall};
 use goodarm_record::journal::Mark;
 use goodarm_record::replay::{Balance, Follower};
 use goodarm_record::view::noise::{ScoreSpread, noise};
-use goodarm_record::view::{AnswerView, CoverageStep, ImpliedView, Overview};
+use goodarm_record::view::{AnswerView, CoverageStep, Overview};
 use serde::Deserialize;
 
 use super::by_question::ByQuestion;
@@ -166,21 +166,17 @@ impl Gatherer {
 
     /// At the end of the journal. The ids are filled in later.
     pub(super) fn data(&mut self, history: &History, mark: Mark, folder: &Folder) -> ReportData {
-        let mut overview = Overview::in_full(
-            &folder.present(&history.terms),
-            &self.balance.books,
-            &self.balance.account,
-        );
+        let Balance { books, account, .. } = &self.balance;
+        let mut overview = Overview::in_full(&history.terms, books, account);
         overview.goodarm.clone_from(&history.header().version);
         overview.folder = folder.path().display().to_string();
         overview.ending = ending(folder, overview.calls);
-        overview.set_span(history.span_millis(), &self.balance.account);
+        overview.set_span(history.span_millis());
         overview.journal = Some(mark);
         overview.notes.extend(folder.check_journal_age().err().map(|older| older.to_string()));
         let step =
             |(spent, certified): (&Cost, usize)| CoverageStep { spent: spent.units(), certified };
         overview.coverage = Some(self.balance.account.spent_at.iter().zip(1..).map(step).collect());
-        overview.implied = ImpliedView::new(&self.balance.books, &overview.verifiers);
         let stride = overview.verifiers.len();
         for (index, verifier) in overview.verifiers.iter_mut().enumerate() {
             verifier.noise = noise(self.scores.iter().skip(index).step_by(stride));

@@ -28,9 +28,6 @@ pub(crate) fn text(data: &ReportData) -> String {
     if let Some(doubt) = &overview.doubt {
         let _ = writeln!(text, "  {}", printable_note(doubt));
     }
-    if let Some(implied) = &overview.implied {
-        let _ = write!(text, "\nNote: {}\n", sentence(&implied.words));
-    }
     for note in &overview.notes {
         let _ = write!(text, "\nNote: {}\n", printable_note(note));
     }
@@ -96,13 +93,9 @@ fn headline(overview: &Overview) -> String {
 
 fn pace(overview: &Overview) -> String {
     let duration = duration(overview.seconds);
-    let mut text = overview
+    overview
         .calls_per_second
-        .map_or_else(String::new, |calls| format!(", {duration}, {} calls a second", rate(calls)));
-    if let Some(mean) = overview.pace.in_flight_mean.filter(|mean| *mean >= IN_FLIGHT_MIN) {
-        text += &format!(", {mean:.1} in flight on average");
-    }
-    text
+        .map_or_else(String::new, |calls| format!(", {duration}, {} calls a second", rate(calls)))
 }
 
 /// The spending at a tenth, a quarter, … of the certificates.
@@ -154,16 +147,8 @@ fn spending(overview: &Overview) -> String {
 }
 
 fn verifiers(overview: &Overview) -> String {
-    let titles = [
-        "Verifiers",
-        "calls",
-        "failed",
-        "mean score",
-        "threshold",
-        "disagreement",
-        "median s",
-        "p95 s",
-    ];
+    let titles =
+        ["Verifiers", "calls", "failed", "mean score", "threshold", "disagreement", "mean s"];
     let row = |verifier: &VerifierView| {
         vec![
             printable(&verifier.name),
@@ -172,8 +157,7 @@ fn verifiers(overview: &Overview) -> String {
             decimal(verifier.mean_score),
             format!("{:.3}", verifier.threshold),
             verifier.noise.map_or_else(|| "–".into(), |noise| percent(noise.disagreement)),
-            decimal(verifier.latency_median),
-            decimal(verifier.latency_p95),
+            decimal(verifier.mean_latency),
         ]
     };
     let mut text = table(&titles, overview.verifiers.iter().map(row));
@@ -188,7 +172,7 @@ fn generators(questions: &QuestionsView) -> String {
     if generators.is_empty() {
         return String::new();
     }
-    let titles = ["Generators", "calls", "failed", "new answers", "certified", "median s", "p95 s"];
+    let titles = ["Generators", "calls", "failed", "new answers", "certified", "mean s"];
     let row = |generator: &GeneratorView| {
         vec![
             printable(&generator.name),
@@ -196,8 +180,7 @@ fn generators(questions: &QuestionsView) -> String {
             number(generator.failures.values().sum()),
             number(generator.new as u64),
             number(generator.certified as u64),
-            decimal(generator.latency_median),
-            decimal(generator.latency_p95),
+            decimal(generator.mean_latency),
         ]
     };
     let failed = generators.iter().map(|it| (&it.name, failures_of_generator(it)));
@@ -321,6 +304,3 @@ fn sentence(text: &str) -> String {
 }
 
 const BAR_CHARS: usize = 30;
-
-/// Fewer calls are in flight if this process answers all calls itself.
-const IN_FLIGHT_MIN: f64 = 0.1;

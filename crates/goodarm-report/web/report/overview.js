@@ -22,9 +22,7 @@ function runLine(overview) {
   const [first] = overview.span_millis;
   const started = first > 0 ? `${new Date(first).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })} · ` : "";
   const rate = overview.calls_per_second ? ` in ${duration(overview.seconds)}, ${digits(overview.calls_per_second, 3)} a second` : "";
-  const { in_flight_mean } = overview.pace;
-  const inFlight = in_flight_mean >= 0.1 ? `, ${digits(in_flight_mean, 2)} in flight on average` : "";
-  return [started, untrusted(overview.folder), ` · ${plural(overview.calls, "call")}${rate}${inFlight}`];
+  return [started, untrusted(overview.folder), ` · ${plural(overview.calls, "call")}${rate}`];
 }
 
 /// The claim from people's labels, and its conditions.
@@ -52,7 +50,6 @@ const FIELD_BYTES_MAX = 20000; // of an ordinary page
 
 function notes(overview) {
   const list = [...overview.notes];
-  if (overview.implied) list.push(overview.implied.words);
   if (overview.ending === null) list.unshift("This run has not ended: it is still running, or was stopped without saving. The figures are those of its journal so far.");
   const { noun, done } = wordsOf(overview);
   const files = overview.questions ? "answers.jsonl" : "certified.jsonl, undecided.jsonl and rejected.jsonl";
@@ -177,7 +174,7 @@ function verifierTable(overview) {
       ...verifierCells(verifier),
       h("td", null, noise ? percent(noise.disagreement) : "–", h("small", null, noise ? `mixed on ${count(noise.mixed)} of ${count(noise.answers)}` : verifier.exact ? "one call is enough" : "no answer seen twice")),
       ...(verifier.paid_with ? ["", ""].map(() => h("td", null, "–", h("small", null, "the same calls"))) : [
-      h("td", null, duration(verifier.latency_median), h("small", null, `95 %: ${duration(verifier.latency_p95)}`)),
+      h("td", null, duration(verifier.mean_latency), h("small", null, "on average")),
       h("td", null, verifier.mean_price === null ? "–" : paid(verifier.mean_price, verifier, unit), h("small", null, isFixed(verifier) ? "fixed" : `at most ${money(verifier.ceiling, unit)}`)),
       ]),
     ];
@@ -198,7 +195,7 @@ function generatorTable(overview) {
   if (generators.length === 0) return null;
   const rows = generators.map((generator) => [
     ...generatorCells(generator),
-    h("td", null, duration(generator.latency_median), h("small", null, `95 %: ${duration(generator.latency_p95)}`)),
+    h("td", null, duration(generator.mean_latency), h("small", null, "on average")),
     h("td", null, generator.mean_price === null ? "–" : paid(generator.mean_price, generator, unit), h("small", null, isFixed(generator) ? "fixed" : `at most ${money(generator.ceiling, unit)}`)),
   ]);
   return h("div", { class: "scroll generators", tabindex: "0", role: "region", "aria-label": "Generators" }, stackedTable([...GENERATOR_TITLES, "Latency", "Price of a call"], rows));

@@ -25,7 +25,7 @@ impl PlanSpec {
     }
 
     pub(super) fn check_questions(&self) -> Result<(), PlanError> {
-        let wrong = |key, reason| Err(PlanError::Questions(key, reason));
+        let wrong = |key: &str, reason: &str| Err(PlanError::key(key, reason));
         let alone = "only with `questions`";
         let is_asked = |verifier: &PlanVerifier| {
             verifier.solver || verifier.good_mean.is_some() || verifier.bad_mean.is_some()
@@ -61,7 +61,7 @@ impl PlanSpec {
         }
         let answers = count.saturating_mul(self.given.max(1));
         match answers.saturating_mul(self.verifiers.len()) > PAIRS_MAX {
-            true => Err(PlanError::TooMany(answers)),
+            true => Err(PlanError::too_many(answers)),
             false => Ok(()),
         }
     }

@@ -22,7 +22,7 @@ pub(crate) fn run(
     setting: TrialSettings,
 ) -> Result<Trial, TrialError> {
     let refused = |what| method.wrong(format!("worlds of questions have no {what}"));
-    if method.raised_at.is_some() {
+    if method.budget_raised_at.is_some() {
         return Err(refused("budget_raised_at"));
     }
     if setting.until_all_good {
@@ -145,22 +145,15 @@ fn self_consistency(world: &QuestionWorld, setting: TrialSettings) -> Trial {
 
 #[cfg(test)]
 mod tests {
-    use goodarm_core::policy::rcb::FreshRule;
-    use goodarm_core::policy::{NAMES, Parameters};
-    use goodarm_core::{Guarantee, Options};
+    use goodarm_core::policy::NAMES;
+    use goodarm_files::GuaranteeName;
 
     use super::*;
     use crate::questions::world::{InventedSpec, RecordedSpec};
+    use crate::trial::AnswersKey;
 
-    fn method(policy: &str, guarantee: Guarantee, fresh: FreshRule) -> Method {
-        Method {
-            name: policy.into(),
-            policy: policy.into(),
-            guarantee,
-            parameters: Parameters { fresh, ..Parameters::default() },
-            options: Options::default(),
-            raised_at: None,
-        }
+    fn method(policy: &str, guarantee: GuaranteeName, answers: AnswersKey) -> Method {
+        Method { answers, ..Method::new(policy, Some(guarantee)) }
     }
 
     fn setting(budget: f64, seed: u64) -> TrialSettings {
@@ -208,8 +201,8 @@ mod tests {
             [invented(), recorded(false, true), recorded(true, true), recorded(true, false)];
         for (index, world) in worlds.iter().enumerate() {
             for name in NAMES {
-                for guarantee in [Guarantee::Lent, Guarantee::Union] {
-                    let method = method(name, guarantee, FreshRule::Joint);
+                for guarantee in [GuaranteeName::Lent, GuaranteeName::Union] {
+                    let method = method(name, guarantee, AnswersKey::Joint);
                     let trial = run(world, &method, setting(4000.0, 5)).unwrap();
                     assert!(trial.spent <= 4000.0, "{name} in world {index}");
                     let mut questions: Vec<ArmId> =
@@ -225,21 +218,21 @@ mod tests {
 
     #[test]
     fn a_wrong_candidate_is_replaced_and_the_right_answer_certified() {
-        for fresh in [FreshRule::Joint, FreshRule::OneByOne { below: 0.15 }] {
-            let method = method("rcb", Guarantee::Lent, fresh);
+        for fresh in [AnswersKey::Joint, AnswersKey::OneByOne(0.15)] {
+            let method = method("rcb", GuaranteeName::Lent, fresh);
             let trial = run(&recorded(false, true), &method, setting(200_000.0, 1)).unwrap();
             assert_eq!(trial.certified.len(), 2, "{fresh:?}");
             assert!(trial.certified.iter().all(|certified| certified.good), "{fresh:?}");
         }
-        let fixed = method("rcb", Guarantee::Lent, FreshRule::Fixed { count: 1 });
+        let fixed = method("rcb", GuaranteeName::Lent, AnswersKey::Fixed(1));
         let trial = run(&recorded(false, true), &fixed, setting(200_000.0, 1)).unwrap();
         assert!(trial.certified.is_empty(), "there is only the wrong candidate");
     }
 
     #[test]
     fn votes_propose_the_right_answer_and_certify_it() {
-        for guarantee in [Guarantee::Lent, Guarantee::Union] {
-            let method = method("rcb", guarantee, FreshRule::Joint);
+        for guarantee in [GuaranteeName::Lent, GuaranteeName::Union] {
+            let method = method("rcb", guarantee, AnswersKey::Joint);
             let trial = run(&recorded(true, false), &method, setting(200_000.0, 1)).unwrap();
             assert_eq!(trial.certified.len(), 2, "{guarantee:?}");
             assert!(trial.certified.iter().all(|certified| certified.good), "{guarantee:?}");
@@ -248,7 +241,7 @@ mod tests {
 
     #[test]
     fn best_of_n_makes_n_answers_before_anything_is_checked() {
-        let method = method("rcb", Guarantee::Lent, FreshRule::Fixed { count: 3 });
+        let method = method("rcb", GuaranteeName::Lent, AnswersKey::Fixed(3));
         let trial = run(&invented(), &method, setting(12.0 * 3.0 * 20.0, 1)).unwrap();
         assert_eq!((trial.pull_count, trial.branches["fresh"]), (36, 36));
     }
@@ -259,7 +252,7 @@ mod tests {
         let thetas: Vec<f64> =
             (0_u32..12).map(|question| world.theta(QuestionId(question))).collect();
         world.questions.candidates_max = 16;
-        let method = method("rcb", Guarantee::Lent, FreshRule::Joint);
+        let method = method("rcb", GuaranteeName::Lent, AnswersKey::Joint);
         let trial = run(&world, &method, setting(40_000.0, 2)).unwrap();
         // The money is enough for these, if it is not wasted on the others.
         let easy = thetas.iter().filter(|&&theta| theta > 0.3).count();

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use goodarm_live::job::{Job, Overrides};
 use goodarm_plan::calibrate::{self, CalibrationReport, CalibrationRequest, LabelSource};
@@ -39,19 +39,13 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
     let report = calibrate::calibrate(&request).map_err(advice::calibrate)?;
     // Problems of the new job are found before anything is written.
     let text = calibrate::new_job_text(&job, &report).map_err(advice::calibrate)?;
-    let folder = arguments.output.clone().unwrap_or_else(|| beside(FOLDER));
-    calibrate::write(&report, &folder).map_err(advice::calibrate)?;
     if arguments.json {
         terminal::print(&(calibrate::json(&report) + "\n"));
     } else {
         terminal::print(&calibrate::text(&report));
     }
     let Some(text) = text else {
-        let message = format!(
-            "the labels do not show it; {} was left as it is, and {} has the details",
-            path.display(),
-            page(&folder).display()
-        );
+        let message = format!("the labels do not show it; {} was left as it is", path.display());
         return Err(CommandError::with_exit(Exit::NotShown, message));
     };
     let said = if arguments.keep_job {
@@ -61,13 +55,9 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
         format!("{} has the new thresholds: {}", path.display(), changes(&report))
     };
     if !arguments.json {
-        terminal::print(&format!("\n{said}\n{} shows how\n", page(&folder).display()));
+        terminal::print(&format!("\n{said}\n"));
     }
     Ok(())
-}
-
-fn page(folder: &Path) -> PathBuf {
-    folder.join("index.html")
 }
 
 /// The old and new thresholds that differ.
@@ -94,4 +84,3 @@ fn put(path: &Path, job: &Job, text: &str) -> Result<(), CommandError> {
 
 const PILOT: &str = "pilot";
 const RECORDING: &str = "recording.jsonl";
-const FOLDER: &str = "calibration";

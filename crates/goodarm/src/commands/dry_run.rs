@@ -214,22 +214,15 @@ fn people(job: &Job) -> String {
     asked.map(line).collect()
 }
 
-/// Prints the state of the run that would be resumed, and all reasons to refuse that.
+/// Prints the state of the run that would be resumed, or why it would be refused.
 fn resumed(job: &Job, mut text: String) -> Result<(), CommandError> {
-    let mut refusals: Vec<String> =
-        Run::refusals(job).iter().map(|error| advice::run(error).to_string()).collect();
-    match standing(job) {
-        Ok(standing) => text += &standing,
-        // The same message as that of a run that cannot be read.
-        Err(failure) if refusals.is_empty() => refusals.push(failure.to_string()),
-        Err(_) => {}
-    }
-    refusals.dedup();
+    let refusal = Run::check_resume(job).map_err(|error| advice::run(&error)).err();
+    let standing = standing(job).map(|standing| text += &standing);
     terminal::print(&text);
-    if refusals.is_empty() {
-        return Ok(());
+    match refusal.or(standing.err()) {
+        Some(error) => Err(CommandError::wrong_input(format!("it would be refused: {error}"))),
+        None => Ok(()),
     }
-    Err(CommandError::wrong_input(format!("it would be refused: {}", refusals.join("\nand: "))))
 }
 
 /// The state of the run.

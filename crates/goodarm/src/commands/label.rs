@@ -160,7 +160,7 @@ fn import(queue: &mut dyn CardQueue, by: &str, file: &Path) -> Result<(), Comman
     for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
         text += &format!(", {} {what}", counted(count, "row"));
     }
-    for (id, by) in &imported.gaps {
+    if let Some(id) = &imported.gap {
         text += &format!("\nthe rows behind {id:?} are not taken: {by} has not labelled it yet");
     }
     terminal::print(&format!("{text}\n"));

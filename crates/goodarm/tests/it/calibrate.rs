@@ -100,13 +100,6 @@ fn a_job_whose_thresholds_were_guesses_gets_better_ones() {
         )
         .replace("threshold = 0.5\n", &format!("threshold = {coin}\n"));
     assert_eq!(place.read("job.toml"), expected);
-    for file in ["index.html", "calibration.json", "verifiers.svg", "path.svg", "budget.svg"] {
-        assert!(place.join("calibration").join(file).exists(), "{file}");
-    }
-    assert_eq!(
-        serde_json::from_str::<Value>(&place.read("calibration/calibration.json")).expect("JSON"),
-        finding
-    );
     // What was written is a job that runs.
     let run = Command::new(env!("CARGO_BIN_EXE_goodarm"))
         .current_dir(place.path())
@@ -162,7 +155,6 @@ fn refused(place: &TestFolder, more: &[&str], expected: &str) {
     let said = message(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains(expected), "{said}");
-    assert!(!place.join("calibration").exists());
 }
 
 #[test]
@@ -222,7 +214,7 @@ fn a_job_with_questions_is_refused_with_the_reason() {
 }
 
 #[test]
-fn names_and_ids_of_others_do_nothing_on_the_page_or_the_terminal() {
+fn names_and_ids_of_others_do_nothing_on_the_terminal() {
     let place = place(400, 400);
     let hostile = "<img src=x onerror=alert(1)>\\u001b[31m";
     for name in ["job.toml", "recording.jsonl"] {
@@ -232,9 +224,6 @@ fn names_and_ids_of_others_do_nothing_on_the_page_or_the_terminal() {
     let output = calibrate(&place, &["--labels", "labels.csv"]);
     assert_eq!(output.status.code(), Some(0), "{}", message(&output));
     assert!(!text(&output).contains('\u{1b}'));
-    let page = place.read("calibration/index.html");
-    assert!(!page.contains("<img") && page.contains("&lt;img src=x"), "{page}");
-    assert!(!page.contains("<script"));
 }
 
 #[test]

@@ -294,8 +294,8 @@ fn the_schema_takes_every_job_of_the_documentation() {
 }
 
 #[test]
-fn completions_and_the_man_page_are_there() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell", "man"] {
+fn completions_are_there() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(ok(&["completions", shell]).contains("goodarm"), "{shell}");
     }
 }

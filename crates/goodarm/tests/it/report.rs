@@ -122,31 +122,6 @@ fn the_text_says_the_main_things() {
     assert!(!run.path("report.html").exists(), "text only was asked for");
 }
 
-/// The recorded majority of three never rejects an answer that one solution passes; the judge of the sums is the
-/// only noisy verifier of its job.
-#[test]
-fn an_expensive_verifier_that_a_cheaper_one_implies_is_named_everywhere() {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("capitals-implied");
-    let _ = fs::remove_dir_all(&folder);
-    let job = crate::tool::root().join("examples/capitals/job.toml");
-    let place = folder.to_str().unwrap();
-    let output = goodarm(&["run", job.to_str().unwrap(), "-q", "--output", place]);
-    assert_eq!(output.status.code(), Some(0), "{}", message(&output));
-    let report = |arguments: &[&str]| text(&goodarm(&[&["report", place], arguments].concat()));
-    let told: Value = serde_json::from_str(&report(&["--json"])).unwrap();
-    let implied = &told["implied"];
-    assert_eq!(implied["verifier"], "majority of three", "{implied}");
-    assert_eq!(implied["by"], "one solution");
-    let amount = |value: &Value| value.as_str().unwrap().parse::<f64>().unwrap();
-    let parts = amount(&implied["spent"]) + amount(&implied["cost_without"]);
-    assert!((parts - amount(&told["money"]["spent"])).abs() < 1e-9, "{implied}");
-    let words = implied["words"].as_str().unwrap();
-    assert!(words.contains("would not cover it") && words.contains("does not prove"), "{words}");
-    assert!(report(&["--text"]).contains(words));
-    assert!(json(&Run::ordinary("implied")).get("implied").is_none());
-    fs::remove_dir_all(&folder).unwrap();
-}
-
 #[test]
 fn plots_are_written_as_svg() {
     let run = Run::ordinary("plots");

@@ -28,7 +28,6 @@ fn process(scores: ScoreModel, threshold: f64) -> Process {
         budget: 1.0,
         delta: 0.02,
         guarantee: Guarantee::Holm,
-        prior_weights: None,
     });
     Process::new(&problem.unwrap(), AttributeId(0))
 }

@@ -231,7 +231,6 @@ fn a_pair_keeps_the_weights_of_its_first_dispatch() {
         budget: 1e6,
         delta: 0.02,
         guarantee: Guarantee::Union,
-        prior_weights: None,
     });
     let mut books = Books::new(problem.unwrap());
     let mut call = |arm: u32, score: f64| {

@@ -84,40 +84,6 @@ fn a_rejected_arm_may_still_be_certified() {
     assert_eq!(books.status(ArmId(0)), ArmStatus::Certified);
 }
 
-/// Condition 5: with prior weights, ln((V - V_certified)/(v δ)).
-#[test]
-fn prior_weights_move_the_levels() {
-    for (guarantee, left) in [(Guarantee::Union, 8.0), (Guarantee::Holm, 6.0)] {
-        let mut books = Books::new(problem(ProblemSpec {
-            prior_weights: Some(vec![1.0, 2.0, 5.0]),
-            ..spec(3, guarantee, &[SUB_GAUSSIAN])
-        }));
-        for (arm, weight) in [(0, 1.0), (1, 2.0), (2, 5.0)] {
-            check_level(&books, arm, level(8.0 / weight));
-        }
-        raise(&mut books, 1, 1.0, level(8.0 / 2.0));
-        assert_eq!(books.certified(), [ArmId(1)]);
-        check_level(&books, 0, level(left / 1.0));
-        check_level(&books, 2, level(left / 5.0));
-    }
-}
-
-/// Condition 5: when a heavy arm leaves, the exact sum of the light weights is left, for any number of them.
-#[test]
-fn a_large_weight_that_leaves_does_not_lose_the_small_ones() {
-    const LIGHT: u32 = 200_000;
-    let weights = [vec![1e9], vec![5e-8; LIGHT as usize]].concat();
-    let spec = ProblemSpec {
-        prior_weights: Some(weights),
-        ..spec(1 + LIGHT as usize, Guarantee::Holm, &[SUB_GAUSSIAN])
-    };
-    let mut books = Books::new(problem(spec));
-    pass(&mut books, 0, FIRST);
-    let lowest = level(f64::from(LIGHT));
-    let found = books.level(ArmId(1), FIRST);
-    assert!(found >= lowest && found < lowest + 1e-9, "{found}, not {lowest}");
-}
-
 /// A certified arm shows the level that it had to reach, not a level after its certificate.
 #[test]
 fn a_certified_arm_keeps_the_level_of_its_certificate() {

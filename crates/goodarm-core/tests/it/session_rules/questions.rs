@@ -408,10 +408,6 @@ fn other_guarantees_are_refused() {
     }
     let set = Set::new(Guarantee::Lent, PLAIN, &[&[]]);
     assert_eq!(set.refusal(), DesignError::NothingToCertify);
-    let mut weighted = Set::new(Guarantee::Union, PLAIN, &[&[0]]).stated();
-    weighted.0.prior_weights = Some(vec![1.0]);
-    let refused = Problem::designed(weighted.0, weighted.1);
-    assert!(matches!(refused, Err(SpecError::Design(DesignError::Weights))));
     let set = Set { generators: 1, candidates_max: 0, ..Set::new(Guarantee::Lent, PLAIN, &[&[0]]) };
     assert_eq!(set.refusal(), DesignError::CandidatesMax(0));
 }

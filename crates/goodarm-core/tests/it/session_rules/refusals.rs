@@ -3,9 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use goodarm_core::cost::CostError;
-use goodarm_core::problem::{
-    ARMS_MAX, ATTRIBUTES_MAX, PRIOR_WEIGHT_MAX, SCORE_ABS_MAX, SIGMA_MIN, ScoreError,
-};
+use goodarm_core::problem::{ARMS_MAX, ATTRIBUTES_MAX, SCORE_ABS_MAX, SIGMA_MIN, ScoreError};
 use goodarm_core::{
     ArmId, AttributeId, Books, CountedFailure, Failure, Guarantee, Problem, ProblemSpec,
     ScoreModel, SettleError, SpecError, Target, Ticket,
@@ -116,25 +114,6 @@ fn nan_is_refused_everywhere() {
     assert!(matches!(sigma, SpecError::Sigma { attribute: 1, .. }));
     let lowest = spoilt(&|spec| spec.attributes[1].scores = lowest);
     assert!(matches!(lowest, SpecError::Lowest { attribute: 1, .. }));
-    let weight = spoilt(&|spec| spec.prior_weights = Some(vec![1.0, 1.0, nan]));
-    assert!(matches!(weight, SpecError::Weight { arm: 2, .. }));
-}
-
-#[test]
-fn prior_weights_are_checked() {
-    let count = SpecError::WeightCount { given: 2, arms: 3 };
-    check_flaw(|spec| spec.prior_weights = Some(vec![1.0; 2]), &count);
-    for value in [0.0, -1.0, 2.0 * PRIOR_WEIGHT_MAX, 0.5 / PRIOR_WEIGHT_MAX, f64::INFINITY] {
-        let error = SpecError::Weight { arm: 1, value };
-        check_flaw(|spec| spec.prior_weights = Some(vec![1.0, value, 1.0]), &error);
-    }
-    for guarantee in [Guarantee::Paper, Guarantee::FalseDiscovery] {
-        let weigh = |spec: &mut ProblemSpec| {
-            spec.prior_weights = Some(vec![1.0; 3]);
-            spec.guarantee = guarantee;
-        };
-        check_flaw(weigh, &SpecError::WeightsUnused(guarantee));
-    }
 }
 
 /// Tells a score that must be refused, and gives back why.

@@ -158,7 +158,6 @@ fn session() -> Session {
         budget: f64::from(CALLS),
         delta: DELTA,
         guarantee: Guarantee::Union,
-        prior_weights: None,
     })
     .expect("a sound problem");
     let options = Options { in_flight_share: 1.0, ..Options::default() };

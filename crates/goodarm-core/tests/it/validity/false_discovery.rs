@@ -158,7 +158,6 @@ fn problem(reading: Reading) -> Problem {
         budget: 1e6,
         delta,
         guarantee,
-        prior_weights: None,
     })
     .expect("a sound problem")
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use goodarm_core::policy::{self, Parameters, Policy};
-use goodarm_core::problem::{PRIOR_WEIGHT_MAX, ScoreError};
+use goodarm_core::problem::ScoreError;
 use goodarm_core::{
     ArmId, Ask, AttributeId, AttributeSpec, BlockingFailure, Call, Cost, CountedFailure, Failure,
     Guarantee, Options, Outcome, Problem, ProblemSpec, ScoreModel, Session, SettleError, Ticket,
@@ -63,8 +63,6 @@ pub(super) struct Lab {
     /// How many calls the budget is good for, on average.
     pub(super) calls: u32,
     pub(super) delta: f64,
-    /// Whether all of δ is the last arm's, by prior weights.
-    pub(super) favourite: bool,
     pub(super) concurrency: usize,
     pub(super) failures: Failures,
     pub(super) drift: Drift,
@@ -120,7 +118,6 @@ impl Lab {
             good: 0,
             calls: 1000,
             delta: 0.2,
-            favourite: false,
             concurrency: 1,
             failures: Failures::NONE,
             drift: Drift::None,
@@ -141,11 +138,6 @@ impl Lab {
             budget: 0.5 * (PRICES[0] + PRICES[1]) * f64::from(self.calls),
             delta: self.delta,
             guarantee: self.guarantee,
-            prior_weights: self.favourite.then(|| {
-                let mut weights = vec![1.0 / PRIOR_WEIGHT_MAX; self.arms as usize - 1];
-                weights.push(1.0);
-                weights
-            }),
         })
         .expect("the laboratory states sound problems")
     }

@@ -47,7 +47,6 @@ impl Honest {
             budget: 1e6,
             delta: DELTA,
             guarantee: Guarantee::Lent,
-            prior_weights: None,
         };
         Self(Books::new(Problem::new(spec).expect("a sound problem")))
     }

@@ -20,14 +20,7 @@ const MAKER: Source = Source::Generator(GeneratorId(0));
 fn questions(guarantee: Guarantee, count: usize, threshold: f64, delta: f64) -> Books {
     let votes =
         AttributeSpec { name: "votes".into(), price: 1.0, threshold, scores: ScoreModel::Binary };
-    let spec = ProblemSpec {
-        arms: 0,
-        attributes: vec![votes],
-        budget: 1e6,
-        delta,
-        guarantee,
-        prior_weights: None,
-    };
+    let spec = ProblemSpec { arms: 0, attributes: vec![votes], budget: 1e6, delta, guarantee };
     let questions = QuestionsSpec {
         count,
         answers: Vec::new(),
@@ -507,14 +500,7 @@ fn judged(guarantee: Guarantee, delta: f64) -> Books {
         threshold: 0.5,
         scores: ScoreModel::Binary,
     };
-    let spec = ProblemSpec {
-        arms: 0,
-        attributes: vec![judge],
-        budget: 1e6,
-        delta,
-        guarantee,
-        prior_weights: None,
-    };
+    let spec = ProblemSpec { arms: 0, attributes: vec![judge], budget: 1e6, delta, guarantee };
     let questions = QuestionsSpec {
         count: 2,
         answers: Vec::new(),

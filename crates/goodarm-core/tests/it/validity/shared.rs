@@ -83,7 +83,6 @@ impl Rubric {
             budget: f64::from(2 * CALLS),
             delta: DELTA,
             guarantee: self.guarantee,
-            prior_weights: None,
         };
         let scored_by = vec![ScoredBy::OwnCalls, ScoredBy::CallsOf(0), ScoredBy::CallsOf(0)];
         let design = Design { scored_by, questions: None };

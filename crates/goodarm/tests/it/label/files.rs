@@ -65,19 +65,17 @@ fn two_people_label_each_card_by_a_file() {
     let place = LabelFolder::new();
     let cards = place.argument("cards.jsonl");
     place.label(&["--export", &cards, "--labels", "2", "--rule", "majority"]);
-    let rows: String = fs::read_to_string(&cards)
-        .expect("it was written")
-        .lines()
-        .take(2)
-        .flat_map(|line| {
+    let written = fs::read_to_string(&cards).expect("it was written");
+    for by in ["anna", "bo"] {
+        let row = |line: &str| {
             let card: serde_json::Value = serde_json::from_str(line).expect("JSON");
-            ["anna", "bo"].map(|by| json!({"id": card["id"], "label": by == "anna", "by": by}))
-        })
-        .map(|row| format!("{row}\n"))
-        .collect();
-    let file = place.file("labels.jsonl", &rows);
-    let told = place.label(&["--import", &file]);
-    assert!(told.starts_with("4 labels taken\n"), "{told}");
+            format!("{}\n", json!({"id": card["id"], "label": by == "anna", "by": by}))
+        };
+        let rows: String = written.lines().take(2).map(row).collect();
+        let file = place.file(&format!("{by}.jsonl"), &rows);
+        let told = place.label(&["--import", &file, "--by", by]);
+        assert!(told.starts_with("2 labels taken\n"), "{told}");
+    }
     let claim = place.claim();
     assert_eq!((&claim["labels"], &claim["disagreements"]), (&2.into(), &2.into()), "{claim}");
     let other = place.refusal(&["--terminal", "--labels", "3"]);
