@@ -13,7 +13,7 @@ const TARGET: &str = "x86_64-unknown-linux-musl";
 pub(crate) fn dist() -> bool {
     // Without rustup the target may still be there; the build says so if it is not.
     let _ = Command::new("rustup").args(["target", "add", TARGET]).status();
-    tools::install_static_compiler();
+    tools::install("musl-gcc", "musl-tools");
     let arguments = ["build", "--profile", "dist", "-p", "goodarm", "--target", TARGET];
     eprintln!("xtask: cargo {}", arguments.join(" "));
     if !runs(&mut cargo(&arguments)) {

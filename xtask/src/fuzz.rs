@@ -10,34 +10,27 @@ use std::thread;
 use crate::cargo;
 use crate::tools::{self, runs};
 
-/// The arguments.
-struct Options {
-    /// `None` means all.
-    target: Option<String>,
-    /// For each target.
-    seconds: u64,
-}
-
 /// A short run of all targets.
 pub(crate) fn test() -> bool {
-    run(&Options { target: None, seconds: TEST_SECONDS })
+    run(None, TEST_SECONDS)
 }
 
 /// `cargo xtask fuzz [--target NAME] [--seconds N]`; `None` if the arguments are wrong.
 pub(crate) fn fuzz(arguments: &[String]) -> Option<bool> {
-    let mut options = Options { target: None, seconds: SECONDS };
+    let (mut target, mut seconds) = (None, SECONDS);
     for pair in arguments.chunks(2) {
         match pair {
-            [name, value] if name == "--target" => options.target = Some(value.clone()),
-            [name, value] if name == "--seconds" => options.seconds = value.parse().ok()?,
+            [name, value] if name == "--target" => target = Some(value.as_str()),
+            [name, value] if name == "--seconds" => seconds = value.parse().ok()?,
             _ => return None,
         }
     }
-    Some(run(&options))
+    Some(run(target, seconds))
 }
 
-fn run(options: &Options) -> bool {
-    let is_wanted = |name: &String| options.target.as_ref().is_none_or(|target| target == name);
+/// Runs one target, or all, for some seconds each.
+fn run(target: Option<&str>, seconds: u64) -> bool {
+    let is_wanted = |name: &String| target.is_none_or(|target| target == name);
     let mut names: Vec<String> = target_names().into_iter().filter(is_wanted).collect();
     if names.is_empty() {
         eprintln!("xtask: there is no such target; there are {}", target_names().join(", "));
@@ -51,7 +44,7 @@ fn run(options: &Options) -> bool {
     let names = Mutex::new(names);
     let next = || names.lock().expect("no thread panics with it").pop();
     let work = || {
-        let runs = std::iter::from_fn(next).map(|name| fuzz_one(&program, &name, options.seconds));
+        let runs = std::iter::from_fn(next).map(|name| fuzz_one(&program, &name, seconds));
         runs.fold(true, |are_good, is_good| are_good & is_good)
     };
     thread::scope(|scope| {
@@ -72,7 +65,7 @@ fn target_names() -> Vec<String> {
 
 /// The program, made with marks in all of its code and in that of its dependencies.
 fn build() -> Option<PathBuf> {
-    tools::install_cpp_compiler();
+    tools::install("c++", "g++");
     let host = tools::host()?;
     let folder = work_folder().join("build");
     let arguments = ["build", "--quiet", "--package", "goodarm-fuzz", "--bin", "goodarm-fuzz"];

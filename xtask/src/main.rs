@@ -74,7 +74,7 @@ fn fast_test(timing: &mut Timing) -> bool {
 fn whole_test(timing: &mut Timing) -> bool {
     let mut python = None;
     let is_installed = timing.step("installing a browser and a model", |_| {
-        tools::install_browser();
+        tools::install("chromium", "chromium");
         python = tools::install_model_server();
         python.is_some()
     });
@@ -135,7 +135,7 @@ const USAGE: &str = "\
 usage: cargo xtask test [--fast]  formatting, lints, dependencies, all tests, documentation;
                                   --fast: formatting, lints and unit tests
        cargo xtask dist           a static binary for Linux, its size and start-up time
-       cargo xtask wheel          the Python package, its size and import time
+       cargo xtask wheel          the Python package, and its size
        cargo xtask simulate [--seeds COUNT] [--seed FIRST]
                                   COUNT whole runs (1,000 if not given) with failures of all kinds, from
                                   seed FIRST (0) on; --seed alone is that one run

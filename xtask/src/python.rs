@@ -1,4 +1,4 @@
-//! The Python package: built as a wheel, tested in a fresh environment, measured for a release.
+//! The Python package: built as a wheel, tested in a fresh environment.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +17,7 @@ pub(crate) fn test(timing: &mut Timing) -> bool {
     timing.run_tests(Command::new(&python).args(tests).current_dir("crates/goodarm-py/tests"))
 }
 
-/// Builds the wheel for a release, and prints its size and the time of an import.
+/// Builds the wheel for a release, prints its size, and imports it.
 pub(crate) fn wheel() -> bool {
     let Some(tools) = environment("python-tools", &TEST_PACKAGES) else { return false };
     // Linked against an old C library by zig, it runs on every Linux of the last ten years.
@@ -27,7 +27,7 @@ pub(crate) fn wheel() -> bool {
     let Some(python) = fresh(&tools, &wheel) else { return false };
     let bytes = std::fs::metadata(&wheel).map_or(0, |metadata| metadata.len());
     eprintln!("xtask: {}: {}.{} MB", wheel.display(), bytes / 1_000_000, bytes / 100_000 % 10);
-    runs(Command::new(python).args(["-c", IMPORT_TIME]))
+    runs(Command::new(python).args(["-c", "import goodarm"]))
 }
 
 /// An environment below `target` with these packages; made once.
@@ -108,12 +108,3 @@ const TEST_PACKAGES: [&str; 12] = [
 ];
 const TOOLS_THERE: &str = "import maturin, pytest, pytest_timeout, mypy, numpy, pandas, polars, pyarrow, tqdm, nbclient, ipykernel";
 const SITE_PACKAGES: &str = "import sysconfig; print(sysconfig.get_path('purelib'))";
-const IMPORT_TIME: &str = "\
-import subprocess, sys, time
-def start(code):
-    begin = time.perf_counter()
-    subprocess.run([sys.executable, '-c', code], check=True)
-    return time.perf_counter() - begin
-times = sorted(start('import goodarm') - start('pass') for _ in range(21))
-print(f'xtask: import goodarm takes {1000 * times[10]:.0f} ms, and pulls in nothing that is not Python\\'s own')
-";

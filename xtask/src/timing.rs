@@ -1,6 +1,5 @@
 //! How long the steps and the tests took: printed at the end of `cargo xtask test`.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,21 +7,20 @@ use std::time::{Duration, Instant};
 /// The times of one `cargo xtask test`.
 #[derive(Default)]
 pub(crate) struct Timing {
-    steps: Vec<(&'static str, Duration, Option<Duration>)>,
+    steps: Vec<(&'static str, Duration)>,
     tests: Vec<(Duration, String)>,
 }
 
 impl Timing {
-    /// Runs a step and keeps its time, by the clock and of the processor.
+    /// Runs a step and keeps its time.
     pub(crate) fn step(
         &mut self,
         name: &'static str,
         work: impl FnOnce(&mut Self) -> bool,
     ) -> bool {
-        let (begin, processor_begin) = (Instant::now(), processor_time());
+        let begin = Instant::now();
         let is_good = work(self);
-        let processor = processor_time().zip(processor_begin).map(|(end, begin)| end - begin);
-        self.steps.push((name, begin.elapsed(), processor));
+        self.steps.push((name, begin.elapsed()));
         is_good
     }
 
@@ -46,16 +44,12 @@ impl Timing {
         for (time, name) in self.tests.iter().take(TESTS_SHOWN) {
             eprintln!("{:>9.1} s  {name}", time.as_secs_f64());
         }
-        eprintln!("xtask: the steps, by the clock and of the processor");
-        for (name, time, processor) in &self.steps {
-            let processor =
-                processor.map_or_else(|| "?".into(), |it| format!("{:.0} s", it.as_secs_f64()));
-            eprintln!("{:>9.0} s {processor:>8}  {name}", time.as_secs_f64());
+        eprintln!("xtask: the steps");
+        for (name, time) in &self.steps {
+            eprintln!("{:>9.0} s  {name}", time.as_secs_f64());
         }
-        let sum = |times: &mut dyn Iterator<Item = Duration>| times.sum::<Duration>().as_secs_f64();
-        let clock = sum(&mut self.steps.iter().map(|step| step.1));
-        let processor = sum(&mut self.steps.iter().filter_map(|step| step.2));
-        eprintln!("{clock:>9.0} s {:>8}  all", format!("{processor:.0} s"));
+        let sum: Duration = self.steps.iter().map(|step| step.1).sum();
+        eprintln!("{:>9.0} s  all", sum.as_secs_f64());
     }
 }
 
@@ -76,24 +70,6 @@ fn seconds(text: &str) -> Option<Duration> {
     text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
 }
 
-/// The processor time of all processes that this one has started and waited for; `None` where there
-/// is no `/proc`.
-fn processor_time() -> Option<Duration> {
-    let text = fs::read_to_string("/proc/self/stat").ok()?;
-    // The second field is a name in brackets and may hold blanks; user and system time of children are
-    // the fields 16 and 17.
-    let (_, rest) = text.rsplit_once(')')?;
-    let ticks: u64 = rest
-        .split_whitespace()
-        .skip(13)
-        .take(2)
-        .filter_map(|field| field.parse::<u64>().ok())
-        .sum();
-    Some(Duration::from_millis(ticks * MILLIS_PER_TICK))
-}
-
-/// Linux counts these times in hundredths of a second.
-const MILLIS_PER_TICK: u64 = 10;
 const TESTS_SHOWN: usize = 20;
 
 #[cfg(test)]

@@ -4,23 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Makes sure that there is a Chromium to open pages with.
-pub(crate) fn install_browser() {
-    install("chromium", "chromium");
-}
-
-/// Makes sure that C code can be compiled for a static binary.
-pub(crate) fn install_static_compiler() {
-    install("musl-gcc", "musl-tools");
-}
-
-/// Makes sure that the fuzzer's own code can be compiled.
-pub(crate) fn install_cpp_compiler() {
-    install("c++", "g++");
-}
-
 /// Installs a Debian package if its program is missing.
-fn install(program: &str, package: &str) {
+pub(crate) fn install(program: &str, package: &str) {
     if succeeds(Command::new(program).arg("--version")) {
         return;
     }
