@@ -10,7 +10,6 @@ mod error;
 mod exit;
 mod progress;
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use clap::Parser;
@@ -58,9 +57,4 @@ pub fn own_text() -> impl Write {
 /// Whether standard error is a terminal.
 pub fn is_seen() -> bool {
     io::IsTerminal::is_terminal(&io::stderr())
-}
-
-/// Text for a progress bar.
-pub fn message(text: &str) -> Cow<'_, str> {
-    visible(text)
 }

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use goodarm_files::visible;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::{is_seen, message, say};
+use crate::{is_seen, say};
 
 /// Shows the progress of one piece of work.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ impl ProgressDisplay {
             let bar = ProgressBar::new(total as u64);
             let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.set_message(message(label).into_owned());
+            bar.set_message(visible(label).into_owned());
             bar
         });
         Self { label: label.to_owned(), total, bar, announced: AtomicUsize::new(0), quiet }

@@ -1,58 +1,21 @@
 //! The arguments of all commands, and their help.
 
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 use goodarm_data::candidates::Format;
 use goodarm_record::claims::Consensus;
+use goodarm_report::export::ExportFormat;
 
 use crate::terminal::completions::CompletionsArguments;
 
 /// Certify as many LLM answers as a verification budget can buy.
 #[derive(Debug, Parser)]
-#[command(name = "goodarm", version, long_version = long_version())]
+#[command(name = "goodarm", version)]
 pub(crate) struct ToolArguments {
     #[command(subcommand)]
     pub(crate) command: ToolCommand,
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err("a whole number of at least 1 is needed".into()),
-    }
-}
-
-fn rule() -> impl TypedValueParser<Value = Consensus> {
-    PossibleValuesParser::new(["one", "majority", "all"]).try_map(|name| name.parse::<Consensus>())
-}
-
-fn probability(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| *number > 0.0 && *number < 1.0);
-    number.ok_or_else(|| "a number between 0 and 1 is needed".into())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| *number > 0.0 && *number <= 1.0);
-    number.ok_or_else(|| "a share above 0 and up to 1 is needed, such as 0.95".into())
-}
-
-/// The version, for people.
-fn long_version() -> &'static str {
-    static TEXT: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "{}\nCertifies as many LLM answers as a verification budget can buy.\n\
-             journal format {}, {} {}, {}",
-            env!("CARGO_PKG_VERSION"),
-            goodarm_record::journal::FORMAT_VERSION,
-            std::env::consts::ARCH,
-            std::env::consts::OS,
-            if cfg!(debug_assertions) { "development build" } else { "release build" }
-        )
-    });
-    &TEXT
 }
 
 #[derive(Debug, Subcommand)]
@@ -96,7 +59,7 @@ pub(crate) struct TryArguments {
     /// The job file.
     pub(crate) job: PathBuf,
     /// Number of answers, spread evenly over the file.
-    #[arg(short, value_name = "COUNT", default_value_t = 3, value_parser = at_least_one)]
+    #[arg(short, value_name = "COUNT", default_value_t = 3, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub(crate) n: usize,
     /// The id of an answer to use instead; may be given several times.
     #[arg(long, value_name = "ID")]
@@ -186,14 +149,24 @@ pub(crate) struct InitArguments {
     pub(crate) out: PathBuf,
 }
 
+fn export_format() -> impl TypedValueParser<Value = ExportFormat> {
+    PossibleValuesParser::new(["inspect", "hf", "csv", "parquet"]).map(|name| match name.as_str() {
+        "inspect" => ExportFormat::Inspect,
+        "hf" => ExportFormat::HuggingFace,
+        "csv" => ExportFormat::Csv,
+        _ => ExportFormat::Parquet,
+    })
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
     /// The folder of a run, finished or not.
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
-    /// The format.
-    #[arg(long, value_enum, value_name = "TOOL")]
-    pub(crate) to: ExportTarget,
+    /// The format: lines that inspect_ai reads as a dataset (inspect), a folder that datasets.load_dataset of
+    /// Hugging Face reads (hf), a table with a header row (csv), or the same table as Parquet.
+    #[arg(long, value_name = "TOOL", value_parser = export_format())]
+    pub(crate) to: ExportFormat,
     /// All answers with their status, and not the certified ones only.
     #[arg(long)]
     pub(crate) all: bool,
@@ -206,19 +179,6 @@ pub(crate) struct ExportArguments {
     /// The field with the answer, for inspect; guessed if not given.
     #[arg(long, value_name = "FIELD")]
     pub(crate) answer: Option<String>,
-}
-
-/// A format of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportTarget {
-    /// Lines that inspect_ai reads as a dataset: the question is the input, the answer the target.
-    Inspect,
-    /// A folder that datasets.load_dataset of Hugging Face reads.
-    Hf,
-    /// A table with a header row.
-    Csv,
-    /// The same table as Parquet.
-    Parquet,
 }
 
 #[derive(Debug, Args)]
@@ -243,16 +203,16 @@ pub(crate) struct LabelArguments {
     #[arg(long, conflicts_with_all = ["claim", "labels", "rule", "delta", "at_least", "another", "field"])]
     pub(crate) people: bool,
     /// How many people label each answer; 1 if not given.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N")]
     pub(crate) labels: Option<usize>,
-    /// What makes an answer right: one label, a majority, or all of them.
-    #[arg(long, value_name = "RULE", value_parser = rule())]
+    /// What makes an answer right: one label, the majority, or all of them.
+    #[arg(long, value_name = "RULE")]
     pub(crate) rule: Option<Consensus>,
     /// The probability with which the claim may ever be false; 0.05 if not given.
-    #[arg(long, value_name = "D", value_parser = probability)]
+    #[arg(long, value_name = "D")]
     pub(crate) delta: Option<f64>,
     /// The share that you hope for, 0.95 if not given: prints about how many more labels it takes.
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE")]
     pub(crate) at_least: Option<f64>,
     /// Begin another claim, about the answers that are certified by now.
     #[arg(long, conflicts_with_all = ["export", "import"], conflicts_with = "status")]
@@ -330,7 +290,7 @@ pub(crate) struct ReportArguments {
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
     /// Where to write the page; report.html in the run's folder if not given.
-    #[arg(long, short, value_name = "FILE.html")]
+    #[arg(long, short, value_name = "FILE.html", conflicts_with_all = ["text", "json"])]
     pub(crate) out: Option<PathBuf>,
     /// Print the report as text.
     #[arg(long, conflicts_with = "json")]

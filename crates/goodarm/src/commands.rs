@@ -59,13 +59,14 @@ fn run_folder(path: &Path) -> Result<Folder, CommandError> {
 }
 
 /// Why a page cannot be served, and which flag names another port.
-fn page_failure(error: &SiteError, flag: &str) -> String {
-    match error {
+fn page_failure(error: &SiteError, flag: &str) -> CommandError {
+    let hint = match error {
         SiteError::Port { .. } => {
-            format!("{error}: choose another with {flag}, or leave it out for a free one")
+            format!(": choose another with {flag}, or leave it out for a free one")
         }
-        _ => error.to_string(),
-    }
+        _ => String::new(),
+    };
+    CommandError::wrong_input(format!("{error}{hint}"))
 }
 
 /// Remarks about how the candidates were read, a line each.

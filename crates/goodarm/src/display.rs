@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use goodarm_core::{AttributeId, Failure, Outcome, Target};
+use goodarm_files::visible;
 use goodarm_live::job::Job;
 use goodarm_record::history::SettledCall;
 use goodarm_record::notice::Condition;
@@ -86,7 +87,7 @@ impl<'a> Display<'a> {
                 )]
                 #[expect(clippy::cast_precision_loss, reason = "a thousand steps")]
                 bar.set_position((share.clamp(0.0, 1.0) * BAR_STEPS as f64) as u64);
-                bar.set_message(terminal::message(&self.sentence(progress)).into_owned());
+                bar.set_message(visible(&self.sentence(progress)).into_owned());
             }
             Style::Lines => {
                 let is_due = self.last_line.is_none_or(|last| last.elapsed() >= LINE_INTERVAL);
@@ -130,23 +131,8 @@ impl<'a> Display<'a> {
             text += &format!(", {}", counted(progress.failure_count, "failure"));
         }
         for (verifier, condition) in self.job.services().zip(&progress.conditions) {
-            match condition {
-                Condition::Open => {}
-                Condition::Partly { troubled, of, .. } => {
-                    text += &format!(", {}: {troubled} of {of} addresses paused", verifier.name);
-                }
-                Condition::BackingOff { wait } => {
-                    text +=
-                        &format!(", {}: backing off {:.1} s", verifier.name, wait.as_secs_f64());
-                }
-                Condition::Down { since, .. } => {
-                    text += &format!(", {}: down for {:.0} s", verifier.name, since.as_secs_f64());
-                }
-                Condition::GivenUp { .. }
-                | Condition::NeverScored { .. }
-                | Condition::Mistrusted { .. } => {
-                    text += &format!(", {}: given up", verifier.name);
-                }
+            if *condition != Condition::Open {
+                text += &format!(", {}: {}", verifier.name, condition_name(condition));
             }
         }
         if let Some([service, id]) = &progress.working_on {

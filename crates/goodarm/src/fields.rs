@@ -1,6 +1,6 @@
 //! A guess by their names which fields of the candidates are question and answer.
 
-use goodarm_data::candidates::Candidate;
+use goodarm_data::candidates::{Candidate, Candidates};
 use serde_json::Value;
 
 /// The path of a text in each candidate.
@@ -18,6 +18,11 @@ pub(crate) struct Fields {
     pub(crate) question: Option<FieldPath>,
     pub(crate) answer: Option<FieldPath>,
     pub(crate) reference: Option<String>,
+}
+
+/// The first candidates.
+pub(crate) fn sample(candidates: &Candidates) -> Vec<Candidate> {
+    candidates.arms().take(SAMPLE_MAX).map(|arm| candidates.get(arm)).collect()
 }
 
 impl Fields {
@@ -75,6 +80,7 @@ fn is_chat(value: &Value) -> bool {
     !messages.is_empty() && messages.iter().all(|message| message["content"].is_string())
 }
 
+const SAMPLE_MAX: usize = 1000;
 const QUESTION_NAMES: [&str; 7] =
     ["question", "prompt", "input", "instruction", "problem", "task", "query"];
 const ANSWER_NAMES: [&str; 8] = [

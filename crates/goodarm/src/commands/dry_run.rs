@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use goodarm_core::{Cost, Options, Role, ServiceId};
+use goodarm_core::{Role, ServiceId};
 use goodarm_live::job::{Job, JobService};
 use goodarm_live::run::Run;
 use goodarm_live::try_calls::suspicions;
@@ -52,7 +52,6 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), CommandError> {
         money(job.settings.budget, unit)
     );
     text += &calls_max(job);
-    text += &in_flight(job);
     text += &people(job);
     for suspicion in suspicions(job, &[]) {
         let _ = writeln!(text, "suspicious: {}", printable_note(&suspicion));
@@ -158,34 +157,6 @@ fn calls_max(job: &Job) -> String {
         },
     );
     format!("It will make at most {calls}, even if calls are free{by}.\n")
-}
-
-/// The number of calls in flight at first, and its limit.
-fn in_flight(job: &Job) -> String {
-    let share = Options::default().in_flight_share * job.settings.budget.units();
-    let machines = job.others().filter(|called| called.service.people().is_none());
-    let Some(highest) = machines.max_by_key(|verifier| verifier.tariff.ceiling) else {
-        return String::new();
-    };
-    let allowed = (share / highest.tariff.ceiling.units()).floor().max(1.0);
-    #[expect(clippy::cast_precision_loss, reason = "some ten thousand at most")]
-    let concurrency = job.settings.concurrency as f64;
-    if allowed >= concurrency {
-        let calls = if concurrency > 1.0 { "calls are" } else { "call is" };
-        return format!("Up to {concurrency} {calls} in flight at once (concurrency).\n");
-    }
-    let calls = if allowed > 1.0 { "calls are" } else { "call is" };
-    let (at_most, later) = if highest.tariff.is_metered() {
-        ("at most ", "; later its mean bill counts")
-    } else {
-        ("", "")
-    };
-    format!(
-        "At first {allowed} {calls} in flight at once, not {concurrency}: calls in flight may cost 2 % of the budget ({}), and one of {} costs {at_most}{}{later}.\n",
-        Cost::of_budget(share).map_or_else(|_| "?".into(), |share| money(share, job.unit())),
-        printable(&highest.name),
-        money(highest.tariff.ceiling, job.unit()),
-    )
 }
 
 /// The most cards for people, and the command that shows them.

@@ -9,13 +9,12 @@ use goodarm_report::words::counted;
 
 use crate::cli::InitArguments;
 use crate::commands::{CommandError, notes};
-use crate::fields::{FieldPath, Fields};
+use crate::fields::{FieldPath, Fields, sample};
 use crate::terminal;
 
 pub(crate) fn run(arguments: &InitArguments) -> Result<(), CommandError> {
     let (id_field, candidates) = read(arguments)?;
-    let sample: Vec<Candidate> =
-        candidates.arms().take(SAMPLE_MAX).map(|arm| candidates.get(arm)).collect();
+    let sample = sample(&candidates);
     let path = &arguments.out;
     let name = relative(&arguments.candidates, path);
     let source = Source { name: &name, id_field: &id_field, format: arguments.format };
@@ -234,7 +233,6 @@ fn path_from(folder: &Path, file: &Path) -> Option<PathBuf> {
     Some(up.chain(file.components().skip(shared)).collect())
 }
 
-const SAMPLE_MAX: usize = 1000;
 const ID_FIELDS: [&str; 12] = [
     "id",
     "question_id",

@@ -14,11 +14,11 @@ use goodarm_record::labels::{ClaimQueue, ClaimTerms, LabelError};
 use goodarm_record::people::{self, PeopleQueue};
 use goodarm_report::label::{LabelPage, LabelPageInfo};
 use goodarm_report::publish_claim;
-use goodarm_report::site::{Port, SiteError};
+use goodarm_report::site::Port;
 use goodarm_report::words::counted;
 
 use crate::cli::LabelArguments;
-use crate::commands::{CommandError, run_folder};
+use crate::commands::{CommandError, page_failure, run_folder};
 use crate::shell::label_command;
 use crate::terminal;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &LabelArguments) -> Result<(), CommandError> {
         && arguments.import.is_none()
         && arguments.field.is_none();
     let port = is_page.then(|| Port::take(arguments.port.unwrap_or(0))).transpose();
-    let port = port.map_err(page_failure)?;
+    let port = port.map_err(|error| page_failure(&error, "--port"))?;
     let queue = subject.open(arguments, &folder)?;
     let by = name(arguments);
     let before = written(&folder);
@@ -181,7 +181,8 @@ fn on_page(
         by,
         command: label_command(&arguments.folder),
     };
-    let page = LabelPage::open(port, queue, about).map_err(page_failure)?;
+    let page = LabelPage::open(port, queue, about);
+    let page = page.map_err(|error| page_failure(&error, "--port"))?;
     terminal::say(&format!("label: {address}\nopen it in a browser; Ctrl-C ends it"));
     // An error means that Ctrl-C cannot end it.
     let _ = input.recv();
@@ -193,16 +194,8 @@ fn on_page(
     Ok(())
 }
 
-/// Input in the terminal.
-pub(crate) enum TerminalInput {
-    /// A line.
-    Line(String),
-    /// Ctrl-C, or the end of the input.
-    Ended,
-}
-
-/// Waits for Ctrl-C, and for lines if `to_lines`.
-fn listen(to_lines: bool) -> Result<Receiver<TerminalInput>, CommandError> {
+/// Waits for Ctrl-C, and for lines if `to_lines`. `None` is Ctrl-C, or the end of the input.
+fn listen(to_lines: bool) -> Result<Receiver<Option<String>>, CommandError> {
     let (sender, input) = channel();
     ctrl_c(sender.clone())?;
     if to_lines {
@@ -211,23 +204,23 @@ fn listen(to_lines: bool) -> Result<Receiver<TerminalInput>, CommandError> {
     Ok(input)
 }
 
-fn ctrl_c(sender: Sender<TerminalInput>) -> Result<(), CommandError> {
-    ctrlc::set_handler(move || drop(sender.send(TerminalInput::Ended)))
+fn ctrl_c(sender: Sender<Option<String>>) -> Result<(), CommandError> {
+    ctrlc::set_handler(move || drop(sender.send(None)))
         .map_err(|error| CommandError::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
 }
 
-fn read_lines(sender: &Sender<TerminalInput>) {
+fn read_lines(sender: &Sender<Option<String>>) {
     let mut input = io::stdin().lock();
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
         let read = input.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes);
         if !matches!(read, Ok(1..)) {
-            let _ = sender.send(TerminalInput::Ended);
+            let _ = sender.send(None);
             return;
         }
         let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned();
-        if sender.send(TerminalInput::Line(line)).is_err() {
+        if sender.send(Some(line)).is_err() {
             return;
         }
     }
@@ -289,10 +282,6 @@ fn name(arguments: &LabelArguments) -> String {
         None => login().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "me".to_owned()),
     };
     arguments.by.clone().unwrap_or_else(default).trim().to_owned()
-}
-
-fn page_failure(error: SiteError) -> CommandError {
-    CommandError::wrong_input(super::page_failure(&error, "--port"))
 }
 
 /// The longest line: an answer.

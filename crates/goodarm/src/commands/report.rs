@@ -1,18 +1,15 @@
 //! `goodarm report`: what a run found, for people.
 
 use std::fs;
-use std::path::Path;
 
 use goodarm_report::Report;
 use goodarm_report::plot_file;
-use goodarm_report::words::printable_note;
 
 use crate::cli::ReportArguments;
-use crate::commands::CommandError;
+use crate::commands::{CommandError, notes};
 use crate::terminal;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), CommandError> {
-    check_out(arguments)?;
     // Text, JSON or plots instead of the page, unless a page is named too.
     let is_only_page = !arguments.json && !arguments.text && arguments.plots.is_none();
     let is_page_wanted = is_only_page || arguments.out.is_some();
@@ -40,27 +37,8 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), CommandError> {
     }
     if is_page_wanted {
         let page = report.write_page(arguments.out.as_deref())?;
-        if !arguments.json && !arguments.text {
-            for note in report.notes() {
-                terminal::print(&format!("note: {}\n", printable_note(note)));
-            }
-            terminal::print(&format!("wrote {}\n", page.display()));
-        }
+        terminal::print(&notes(report.notes()));
+        terminal::print(&format!("wrote {}\n", page.display()));
     }
     Ok(())
-}
-
-/// Text and JSON are printed: `--out` is for the page only.
-fn check_out(arguments: &ReportArguments) -> Result<(), CommandError> {
-    let option = if arguments.json { "--json" } else { "--text" };
-    let is_printed = arguments.json || arguments.text;
-    let is_page = |out: &Path| out.extension().is_some_and(|name| name == "html" || name == "htm");
-    match &arguments.out {
-        Some(out) if is_printed && !is_page(out) => Err(CommandError::wrong_input(format!(
-            "--out names the page, a file that ends in .html; {option} is printed: goodarm report {} {option} > {}",
-            arguments.folder.display(),
-            out.display()
-        ))),
-        _ => Ok(()),
-    }
 }

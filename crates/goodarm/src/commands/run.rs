@@ -11,7 +11,7 @@ use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, EndingView};
 use goodarm_record::folder::Folder;
 use goodarm_record::notice::{Notice, Observer};
-use goodarm_report::site::{Port, SiteError};
+use goodarm_report::site::Port;
 use goodarm_report::watch::{Watch, WatchedJob};
 use goodarm_report::words::printable_note;
 use goodarm_report::{FinishedRun, finish_run, report_recovery, summary_text, why_stopped};
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), CommandError> {
     let job = Arc::new(job);
     // First, because nothing should begin without the port.
     let port = arguments.watch.then(|| Port::take(arguments.watch_port));
-    let port = port.transpose().map_err(watch_failure)?;
+    let port = port.transpose().map_err(|error| page_failure(&error, "--watch-port"))?;
     let mut run = take_up(&job, arguments)?;
     run.set_waits_for_people(!arguments.no_wait);
     // A resumed run has printed them when it began.
@@ -139,7 +139,7 @@ fn open(
     let folder = Folder::new(&run.job().settings.output);
     let job = watched(run.job(), advice::run_command(arguments, "--resume"));
     let watch = Watch::open(port, job, &run.state(&folder), &run.progress(), control);
-    let watch = watch.map_err(watch_failure)?;
+    let watch = watch.map_err(|error| page_failure(&error, "--watch-port"))?;
     // Even with --quiet: the address cannot be guessed.
     terminal::say(&format!("watch: {address}"));
     if arguments.json {
@@ -212,10 +212,6 @@ pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(
         control.stop();
     })
     .map_err(|error| CommandError::wrong_input(format!("cannot listen for Ctrl-C: {error}")))
-}
-
-fn watch_failure(error: SiteError) -> CommandError {
-    CommandError::wrong_input(format!("--watch: {}", page_failure(&error, "--watch-port")))
 }
 
 /// `timeout -s INT` sends its signal to the process and to its group: that counts as one.

@@ -144,7 +144,7 @@ fn the_page_and_json_are_two_things() {
     assert_eq!(run(&place, &["--quiet"]).status.code(), Some(0));
     let output = goodarm(&["report", &place.argument("run"), "--json", "--out", "x.json"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(message(&output).contains("--json > x.json"), "{}", message(&output));
+    assert!(message(&output).contains("cannot be used with"), "{}", message(&output));
 }
 
 const SLOW: &str = "concurrency = 2\n[[verifiers]]\nname = \"slow\"\nkind = \"command\"\n\
@@ -194,10 +194,10 @@ fn interrupts_close_together_are_one() {
 
 #[test]
 fn the_version_is_told() {
-    let short = text(&goodarm(&["-V"]));
-    assert_eq!(short, concat!("goodarm ", env!("CARGO_PKG_VERSION"), "\n"));
-    let long = text(&goodarm(&["--version"]));
-    assert!(long.starts_with(&short) && long.contains("journal format 2"), "{long}");
+    for flag in ["-V", "--version"] {
+        let told = text(&goodarm(&[flag]));
+        assert_eq!(told, concat!("goodarm ", env!("CARGO_PKG_VERSION"), "\n"));
+    }
 }
 
 #[test]

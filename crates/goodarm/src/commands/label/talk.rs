@@ -5,14 +5,13 @@ use std::sync::mpsc::Receiver;
 
 use goodarm_record::card_queue::{Card, CardQueue, CardQueueError, CardReply, ReplyForm};
 
-use super::TerminalInput;
 use crate::terminal;
 
 /// Asks until no card waits for `by`, or the input ends.
 pub(super) fn talk(
     queue: &mut dyn CardQueue,
     by: &str,
-    input: &Receiver<TerminalInput>,
+    input: &Receiver<Option<String>>,
 ) -> Result<(), CardQueueError> {
     let mut talk = Talk { queue, by, input };
     talk.show_standing()?;
@@ -28,7 +27,7 @@ pub(super) fn talk(
 struct Talk<'a> {
     queue: &'a mut dyn CardQueue,
     by: &'a str,
-    input: &'a Receiver<TerminalInput>,
+    input: &'a Receiver<Option<String>>,
 }
 
 impl Talk<'_> {
@@ -108,10 +107,7 @@ impl Talk<'_> {
 
     /// The next line; `None` at the end of the input.
     fn line(&self) -> Option<String> {
-        match self.input.recv() {
-            Ok(TerminalInput::Line(line)) => Some(line),
-            Ok(TerminalInput::Ended) | Err(_) => None,
-        }
+        self.input.recv().ok().flatten()
     }
 
     /// An answer has many lines, and ends with a dot alone; one that is skipped has one.
