@@ -28,7 +28,11 @@ pub(crate) enum ToolCommand {
     /// Print shell completions.
     Completions(CompletionsArguments),
     /// Certify answers of a real model, recorded, and compare: everything at once, offline.
-    Example(ExampleArguments),
+    Example {
+        /// Where to put it.
+        #[arg(value_name = "FOLDER", default_value = "goodarm-example")]
+        folder: PathBuf,
+    },
     /// Write what a run found for other tools: inspect_ai, Hugging Face, CSV, Parquet.
     #[command(long_about = EXPORT_LONG)]
     Export(ExportArguments),
@@ -112,21 +116,8 @@ pub(crate) struct RunArguments {
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) watch: bool,
     /// The page's port on 127.0.0.1; any free one if not given.
-    #[arg(
-        long,
-        value_name = "PORT",
-        default_value_t = 0,
-        requires = "watch",
-        hide_default_value = true
-    )]
-    pub(crate) watch_port: u16,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ExampleArguments {
-    /// Where to put it.
-    #[arg(value_name = "FOLDER", default_value = "goodarm-example")]
-    pub(crate) folder: PathBuf,
+    #[arg(long, value_name = "PORT", requires = "watch")]
+    pub(crate) watch_port: Option<u16>,
 }
 
 #[derive(Debug, Args)]

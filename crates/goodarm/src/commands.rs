@@ -33,7 +33,7 @@ pub(crate) fn run(cli: ToolArguments) -> Exit {
         ToolCommand::Completions(arguments) => {
             completions::run(ToolArguments::command(), &arguments)
         }
-        ToolCommand::Example(arguments) => example::run(&arguments),
+        ToolCommand::Example { folder } => example::run(&folder),
         ToolCommand::Export(arguments) => export::run(&arguments),
         ToolCommand::Init(arguments) => init::run(&arguments),
         ToolCommand::Label(arguments) => label::run(&arguments),

@@ -248,17 +248,6 @@ fn forecast(job: &Job) -> Result<String, CommandError> {
     spec.calls_max = Some(SIMULATED_CALLS_MAX);
     let plan = plan(&spec)?;
     let Some(purchase) = plan.purchase else { return Ok(String::new()) };
-    let implied = plan.implied.as_ref().map_or_else(String::new, |omission| {
-        format!(
-            "In this guess \"{}\" takes {:.0} % of that, and all that pass \"{}\" pass it as well. If that is \
-             so, about {:.0} would be certified without it, by certificates that do not cover it; the \
-             report of a run shows whether it was so.\n",
-            printable(&omission.verifier),
-            100.0 * omission.share,
-            printable(&omission.by),
-            omission.realistic.median * scale,
-        )
-    });
     let median = purchase.realistic.median * scale;
     let hopeless = if median < 1.0 { hopeless(job, &plan) } else { String::new() };
     let mut bounds = share_note.map_or_else(String::new, |note| format!("{note}.\n"));
@@ -270,7 +259,7 @@ fn forecast(job: &Job) -> Result<String, CommandError> {
     Ok(format!(
         "If {:.0} % of the {answers} are good, with mean scores by verifier {:?} (the others {:?}), \
          {}, for about {} at ceiling prices. Set your own estimates in [expect]; `goodarm plan` shows more.\n\
-         {bounds}{hopeless}{implied}",
+         {bounds}{hopeless}",
         100.0 * forecast::good_share(job),
         forecast::means(job, true),
         forecast::means(job, false),

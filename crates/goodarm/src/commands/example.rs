@@ -17,12 +17,10 @@ use goodarm_report::words::amount;
 use goodarm_report::{FinishedRun, finish_run, publish_claim, summary_text};
 
 use crate::advice;
-use crate::cli::ExampleArguments;
 use crate::commands::CommandError;
 use crate::terminal;
 
-pub(crate) fn run(arguments: &ExampleArguments) -> Result<(), CommandError> {
-    let folder = &arguments.folder;
+pub(crate) fn run(folder: &Path) -> Result<(), CommandError> {
     fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, &error))?;
     for (name, content) in FILES {
         let path = folder.join(name);

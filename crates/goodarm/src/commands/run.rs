@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), CommandError> {
     }
     let job = Arc::new(job);
     // First, because nothing should begin without the port.
-    let port = arguments.watch.then(|| Port::take(arguments.watch_port));
+    let port = arguments.watch.then(|| Port::take(arguments.watch_port.unwrap_or(0)));
     let port = port.transpose().map_err(|error| page_failure(&error, "--watch-port"))?;
     let mut run = take_up(&job, arguments)?;
     run.set_waits_for_people(!arguments.no_wait);

@@ -48,7 +48,6 @@ impl Talk<'_> {
                         return Ok(true);
                     }
                 }
-                Some("h" | "help") => terminal::print(HELP),
                 _ => {
                     if self.say(card, line)? {
                         return Ok(true);
@@ -68,7 +67,7 @@ impl Talk<'_> {
             Ok(Some(said)) => said,
             Ok(None) => return Ok(false),
             Err(fault) => {
-                terminal::print(&format!("{fault}; h for help\n"));
+                terminal::print(&format!("{fault}\n"));
                 return Ok(false);
             }
         };
@@ -138,12 +137,12 @@ const fn sign(wanted: ReplyForm) -> &'static str {
 
 fn prompt(wanted: ReplyForm) -> String {
     match wanted {
-        ReplyForm::Verdict => "r right, w wrong, s skip, u undo, q quit, h help".to_owned(),
+        ReplyForm::Verdict => "r right, w wrong, s skip, u undo, m more, q quit".to_owned(),
         ReplyForm::Score { lowest, highest } => {
-            format!("a score from {lowest} to {highest}, s skip, u undo, q quit, h help")
+            format!("a score from {lowest} to {highest}, s skip, u undo, m more, q quit")
         }
         ReplyForm::Answer => {
-            "an answer, then a line with a dot; :s skip, :u undo, :q quit, :h help".to_owned()
+            "an answer, then a line with a dot; :s skip, :u undo, :m more, :q quit".to_owned()
         }
     }
 }
@@ -172,15 +171,6 @@ fn one_line(text: &str) -> String {
     kept.replace(['\n', '\t'], " ")
 }
 
-const HELP: &str = "\
-r, right, yes, 1   the answer is right
-w, wrong, no, 0    it is wrong
-s, skip            you cannot tell; counts against the claim
-u, undo            take back your last label
-m, more            show long texts whole
-q, quit            stop; everything is kept, and the same command continues
-Where an answer is asked for, these begin with a colon.
-";
 const TEXT_CHARS_MAX: usize = 6000;
 const LINE_CHARS_MAX: usize = 300;
 const ANSWER_BYTES_MAX: usize = 1 << 20;

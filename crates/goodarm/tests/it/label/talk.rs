@@ -9,7 +9,7 @@ use super::label_folder::{LabelFolder, hostile_folder};
 fn labels_are_typed_one_after_the_other() {
     let place = LabelFolder::new();
     let told = place.typed(&[], "r\nWRONG\n\nrihgt\ns\nu\nno\nq\n");
-    let (before, after) = told.split_once("q quit, h help > ").expect("a prompt");
+    let (before, after) = told.split_once("m more, q quit > ").expect("a prompt");
     assert!(before.contains("Is this answer right?") && before.contains("question:"), "{before}");
     assert!(!before.contains("judge"), "evidence would lead: {before}");
     assert!(
