@@ -1,5 +1,6 @@
 //! What to type next. Errors of the libraries state facts; this adds commands and flags.
 
+use std::env;
 use std::path::Path;
 
 use goodarm_data::problem::ProblemKind;
@@ -11,24 +12,22 @@ use goodarm_record::ending::Ending;
 use goodarm_record::run_error::RunError;
 use goodarm_report::PageOutcome;
 
-use crate::cli::RunArguments;
 use crate::shell::shell_word;
 use crate::terminal::{CommandError, Exit};
 
 /// What to do after a run that stopped; follows the reason.
-pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
-    let resume = || run_command(arguments, "--resume");
-    let again = || run_command(arguments, "--again");
+pub(crate) fn after(ending: &Ending, job: &Path) -> String {
+    let again = || run_command("--again");
     match ending {
         Ending::Done(_) | Ending::CallsUsedUp { .. } | Ending::WaitsForPeople { .. } => {
             String::new()
         }
         Ending::Stopped { .. } | Ending::VerifierDown { .. } => {
-            format!("; resume it with: {}", resume())
+            format!("; resume it with: {}", run_command("--resume"))
         }
         Ending::NeverScored(_) => format!(
             "\nfix the job, see the replies of its verifiers with: goodarm try {}\nand begin again with: {}",
-            shell_word(&arguments.job),
+            shell_word(job),
             again()
         ),
         Ending::Mistrusted { .. } => {
@@ -130,24 +129,11 @@ pub(crate) fn about_page(page: &PageOutcome, folder: &Path) -> String {
     }
 }
 
-/// The command with these arguments and one more flag.
-pub(crate) fn run_command(arguments: &RunArguments, flag: &str) -> String {
-    let mut words = vec!["goodarm".to_owned(), "run".to_owned(), shell_word(&arguments.job)];
-    if let Some(output) = &arguments.output {
-        words.extend(["--output".to_owned(), shell_word(output)]);
-    }
-    if let Some(budget) = arguments.budget {
-        words.extend(["--budget".to_owned(), budget.to_string()]);
-    }
-    if let Some(policy) = &arguments.policy {
-        words.extend(["--policy".to_owned(), shell_word(policy.as_ref())]);
-    }
-    if let Some(calls) = arguments.calls_per_pair {
-        words.extend(["-k".to_owned(), calls.to_string()]);
-    }
-    if arguments.no_wait {
-        words.push("--no-wait".to_owned());
-    }
+/// The command that was typed, with this flag instead of `--resume` and `--again`.
+pub(crate) fn run_command(flag: &str) -> String {
+    let typed = env::args_os().skip(1).filter(|word| word != "--resume" && word != "--again");
+    let mut words = vec!["goodarm".to_owned()];
+    words.extend(typed.map(|word| shell_word(Path::new(&word))));
     words.push(flag.to_owned());
     words.join(" ")
 }

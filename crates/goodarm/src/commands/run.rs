@@ -1,5 +1,6 @@
 //! `goodarm run`: certify real answers with real verifiers.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -137,7 +138,7 @@ fn open(
 ) -> Result<Watch, CommandError> {
     let address = port.address();
     let folder = Folder::new(&run.job().settings.output);
-    let job = watched(run.job(), advice::run_command(arguments, "--resume"));
+    let job = watched(run.job(), advice::run_command("--resume"));
     let watch = Watch::open(port, job, &run.state(&folder), &run.progress(), control);
     let watch = watch.map_err(|error| page_failure(&error, "--watch-port"))?;
     // Even with --quiet: the address cannot be guessed.
@@ -164,33 +165,33 @@ fn finish(
     let text = if arguments.json {
         serde_json::json!({"event": "summary", "summary": &overview}).to_string() + "\n"
     } else {
-        let people = for_people(run, arguments);
+        let people = for_people(run);
         format!("{}wrote {}\n{report}{people}", summary_text(&overview), folder.path().display())
     };
     terminal::print(&text);
-    match outcome(ending, arguments) {
+    match outcome(ending, &arguments.job) {
         Ok(()) => (report, Ok(())),
         Err(failure) => (format!("{failure}\n{report}"), Err(failure)),
     }
 }
 
 /// How to continue a run that has cards for people.
-fn for_people(run: &Run, arguments: &RunArguments) -> String {
+fn for_people(run: &Run) -> String {
     if run.waiting_for_people() == 0 {
         return String::new();
     }
     let label = label_command(&run.job().settings.output);
-    let resume = advice::run_command(arguments, "--resume");
+    let resume = advice::run_command("--resume");
     format!("for a person: {label}, then: {resume}\n")
 }
 
-fn outcome(ending: &Ending, arguments: &RunArguments) -> Result<(), CommandError> {
+fn outcome(ending: &Ending, job: &Path) -> Result<(), CommandError> {
     let Some(why) = why_stopped(ending) else { return Ok(()) };
     let exit = match ending {
         Ending::Stopped { .. } => Exit::Interrupted,
         _ => Exit::VerifierDown,
     };
-    Err(CommandError::with_exit(exit, why + &advice::after(ending, arguments)))
+    Err(CommandError::with_exit(exit, why + &advice::after(ending, job)))
 }
 
 pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(), CommandError> {
