@@ -37,8 +37,6 @@ def _is_watched() -> bool:
 
 
 def _line(state: dict[str, Any]) -> str:
-    if "total" in state:
-        return f"{state['title']}: {state['done']} of {state['total']} trials"
     pace = state["calls_per_second"]
     shown = f", {pace:,.0f} calls/s" if pace else ""
     questions = state.get("questions")
@@ -47,12 +45,6 @@ def _line(state: dict[str, Any]) -> str:
         f"{state['certified']} of {total}, "
         f"{state['spent']:g} of {state['budget']:g} {state['unit']} spent{shown}"
     )
-
-
-def _share(state: dict[str, Any]) -> float:
-    """Of the trials, or of the budget."""
-    part, whole = (state["done"], state["total"]) if "total" in state else (state["spent"], state["budget"])
-    return float(part / whole)
 
 
 class Silent:
@@ -99,7 +91,7 @@ class Lines:
 
 
 class Bar:
-    """A bar of tqdm's: how much of the budget is spent, or how many trials are done."""
+    """A bar of tqdm's: how much of the budget is spent."""
 
     def __init__(self, tqdm: Any) -> None:
         with warnings.catch_warnings():
@@ -107,7 +99,7 @@ class Bar:
             self.bar = tqdm(total=100, bar_format="{percentage:3.0f}%|{bar}| {desc}", leave=True)
 
     def show(self, state: dict[str, Any]) -> None:
-        self.bar.n = round(100 * _share(state), 1)
+        self.bar.n = round(100 * state["spent"] / state["budget"], 1)
         self.bar.set_description_str(_line(state), refresh=True)
 
     def show_message(self, text: str) -> None:
