@@ -68,7 +68,6 @@ pub mod cost;
 pub mod event;
 mod evidence;
 mod guarantee;
-pub mod implied;
 pub mod ledger;
 mod min_tree;
 mod num;

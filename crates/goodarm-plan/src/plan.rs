@@ -5,29 +5,15 @@ use std::fmt::Write as _;
 use goodarm_data::table::{Table, TableColumn};
 use goodarm_files::Unit;
 use goodarm_plot::{Axis, Figure, Look, Panel, Point, Series, SeriesKind};
-use goodarm_sim::plan::{
-    ImpliedVerifier, Plan, PlanStep, Purchase, Spread, StepTheory, Truncation,
-};
+use goodarm_sim::plan::{Plan, PlanStep, Purchase, Spread, StepTheory, Truncation};
 
-use goodarm_report::words::{about, counted, printable};
+use goodarm_report::words::{about, counted};
 
 /// The plan, for a terminal.
 pub fn text(plan: &Plan) -> String {
     let mut text = format!("{}\n\n", subject(plan));
     if let Some(purchase) = &plan.purchase {
         text += &bought(plan, purchase);
-    }
-    if let Some(ImpliedVerifier { verifier, by, answers, share, realistic, mean }) = &plan.implied {
-        let Spread { low, median, high } = realistic;
-        let _ = write!(
-            text,
-            "\"{}\" takes {:.0} % of that, and as the answers are described all {answers} that pass \
-             \"{}\" pass it as well. Without it the budget certifies about {median} ({low} to {high}, \
-             {mean:.1} on average), and the certificates do not cover it.\n\n",
-            printable(verifier),
-            100.0 * share,
-            printable(by),
-        );
     }
     if let Some(cut) = &plan.cut {
         let _ = write!(text, "{}\n\n", cut_off(cut, plan));
@@ -231,7 +217,6 @@ mod tests {
                 mean: 28.5,
                 spent: 4990.0,
             }),
-            implied: None,
             repetitions: 40,
             cut: None,
         }

@@ -8,11 +8,9 @@ mod result;
 mod spec;
 
 use std::fmt::Display;
-use std::iter::repeat_n;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use goodarm_core::implied::{PairVerdict, implied};
 use goodarm_core::{Cost, ScoreModel, ScoredBy};
 use rayon::prelude::*;
 
@@ -26,9 +24,7 @@ use crate::trial::{Method, Trial, TrialError, TrialSettings};
 use crate::world::{BillLaw, Failures, Latency, World};
 use crate::world_error::PAIRS_MAX;
 
-pub use self::result::{
-    ImpliedVerifier, Plan, PlanStep, Purchase, PurchaseTheory, Spread, StepTheory, Truncation,
-};
+pub use self::result::{Plan, PlanStep, Purchase, PurchaseTheory, Spread, StepTheory, Truncation};
 pub use self::spec::{AnswerSpec, PlanGenerator, PlanSpec, PlanVerifier};
 
 /// Why a plan cannot be made. Python has a class for each variant.
@@ -82,7 +78,7 @@ pub fn plan_until(spec: &PlanSpec, cancelled: &AtomicBool) -> Result<Plan, PlanE
         None => spec.ample_for_questions(),
     };
     let ample = ample.max(spec.smallest_budget());
-    let trials = spec.simulate(ample, None, cancelled)?;
+    let trials = spec.simulate(ample, cancelled)?;
     let reached = || trials.iter().map(|trial| trial.certified.len()).max().unwrap_or(0);
     let step_count = complexity.as_ref().map_or_else(reached, Complexity::good_count);
     let step = |count| step(count, complexity.as_ref(), log, &trials);
@@ -93,9 +89,8 @@ pub fn plan_until(spec: &PlanSpec, cancelled: &AtomicBool) -> Result<Plan, PlanE
         of_purchase: 0,
     };
     let mut purchase = None;
-    let mut implied = None;
     if let Some(budget) = spec.budget {
-        let trials = spec.simulate(budget, None, cancelled)?;
+        let trials = spec.simulate(budget, cancelled)?;
         let (realistic, mean) = certified(&trials)?;
         cut.of_purchase = spec.cut_count(&trials);
         purchase = Some(Purchase {
@@ -105,7 +100,6 @@ pub fn plan_until(spec: &PlanSpec, cancelled: &AtomicBool) -> Result<Plan, PlanE
             realistic,
             spent: trials.iter().map(|trial| trial.spent).sum::<f64>() / size(trials.len()),
         });
-        implied = spec.omission(budget, &trials, cancelled)?;
     }
     let (answers, good) = match &instance.questions {
         Some(world) => {
@@ -121,7 +115,6 @@ pub fn plan_until(spec: &PlanSpec, cancelled: &AtomicBool) -> Result<Plan, PlanE
         good,
         steps,
         purchase,
-        implied,
         repetitions: spec.repetitions,
         cut: (cut.of_steps + cut.of_purchase > 0).then_some(cut),
     })
@@ -185,7 +178,7 @@ fn check(spec: &PlanSpec) -> Result<(), PlanError> {
     spec.check_questions()?;
     spec.scored_by()?;
     // The rest is checked when the problem is made.
-    spec.simulate_one(spec.smallest_budget() * 1e-3, 0, None).map(|_| ())
+    spec.simulate_one(spec.smallest_budget() * 1e-3, 0).map(|_| ())
 }
 
 impl PlanSpec {
@@ -284,68 +277,19 @@ impl PlanSpec {
         })
     }
 
-    /// The verifier that could be left out, given the spending of sessions with the budget.
-    fn omission(
-        &self,
-        budget: f64,
-        trials: &[Trial],
-        cancelled: &AtomicBool,
-    ) -> Result<Option<ImpliedVerifier>, PlanError> {
-        let spent_on = |attribute: usize| -> f64 {
-            trials.iter().flat_map(|trial| &trial.spent_on).map(|kind| kind[attribute]).sum()
-        };
-        let spent: Vec<f64> = (0..self.verifiers.len()).map(spent_on).collect();
-        let prices: Vec<f64> = self.verifiers.iter().map(|verifier| verifier.price).collect();
-        let answers: Vec<&AnswerSpec> =
-            self.answers.iter().flat_map(|group| repeat_n(group, group.count)).collect();
-        let verdict = |arm: usize, attribute: usize| {
-            let passes = answers[arm].means[attribute] >= self.verifiers[attribute].threshold;
-            if passes { PairVerdict::Passed } else { PairVerdict::Failed }
-        };
-        let Some(found) = implied(&spent, &prices, answers.len(), verdict) else { return Ok(None) };
-        let name = &self.verifiers[found.attribute.index()].name;
-        let is_part = |it: &PlanVerifier| {
-            it.calls_of.as_ref() == Some(name) || it.name == *name && it.calls_of.is_some()
-        };
-        // Leaving out a part of a reply would save nothing.
-        if self.verifiers.iter().any(is_part) {
-            return Ok(None);
-        }
-        let (realistic, mean) =
-            certified(&self.simulate(budget, Some(found.attribute.index()), cancelled)?)?;
-        Ok(Some(ImpliedVerifier {
-            verifier: self.verifiers[found.attribute.index()].name.clone(),
-            by: self.verifiers[found.by.index()].name.clone(),
-            answers: found.arm_count,
-            share: found.share,
-            realistic,
-            mean,
-        }))
-    }
-
-    fn simulate(
-        &self,
-        budget: f64,
-        without: Option<usize>,
-        cancelled: &AtomicBool,
-    ) -> Result<Vec<Trial>, PlanError> {
+    fn simulate(&self, budget: f64, cancelled: &AtomicBool) -> Result<Vec<Trial>, PlanError> {
         (0..self.repetitions)
             .into_par_iter()
             .map(|repetition| {
                 if cancelled.load(Ordering::Relaxed) {
                     return Err(PlanError::Cancelled);
                 }
-                self.simulate_one(budget, repetition, without)
+                self.simulate_one(budget, repetition)
             })
             .collect()
     }
 
-    fn simulate_one(
-        &self,
-        budget: f64,
-        repetition: u64,
-        without: Option<usize>,
-    ) -> Result<Trial, PlanError> {
+    fn simulate_one(&self, budget: f64, repetition: u64) -> Result<Trial, PlanError> {
         let setting = TrialSettings {
             budget,
             delta: self.delta,
@@ -356,12 +300,8 @@ impl PlanSpec {
             until_all_good: false,
             calls_max: self.session_calls_max(),
         };
-        let mut instance = self.instance(repetition)?;
-        if let Some(attribute) = without {
-            instance = instance.without(attribute);
-        }
         let method = Method::new(&self.policy, self.guarantee);
-        Ok(run(&instance, &method, setting)?)
+        Ok(run(&self.instance(repetition)?, &method, setting)?)
     }
 }
 
@@ -421,42 +361,6 @@ mod tests {
         assert!(last.realistic.unwrap().median > last.theory.unwrap().asymptotic, "{last:?}");
         let purchase = plan.purchase.unwrap();
         assert!(purchase.realistic.median > 12.0, "{purchase:?}");
-    }
-
-    /// A plan with an expensive second judge, which agrees with the first one or not.
-    fn with_second_judge(groups: &[(usize, [f64; 2])]) -> Option<ImpliedVerifier> {
-        let mut spec = spec();
-        spec.verifiers.push(PlanVerifier {
-            name: "panel".into(),
-            price: 60.0,
-            ..spec.verifiers[1].clone()
-        });
-        let answers = |&(count, [judge, panel]): &(usize, [f64; 2])| AnswerSpec {
-            count,
-            means: vec![1.0, judge, panel],
-            spread: 0.02,
-        };
-        spec.answers = groups.iter().map(answers).collect();
-        plan(&spec).unwrap().implied
-    }
-
-    #[test]
-    fn an_expensive_implied_verifier_is_found() {
-        let found = with_second_judge(&[(14, [0.9, 0.95]), (6, [0.2, 0.1])]).unwrap();
-        assert_eq!((found.verifier.as_str(), found.by.as_str()), ("panel", "judge"));
-        assert_eq!(found.answers, 14);
-        assert!(found.share > 0.5, "{found:?}");
-        // The same sessions as in a plan without it, except for the draws of the means.
-        let without = plan(&spec()).unwrap().purchase.unwrap();
-        assert!((found.mean - without.mean).abs() < 0.5, "{found:?} {without:?}");
-    }
-
-    #[test]
-    fn a_verifier_is_not_implied_by_few_answers_or_if_it_rejects_one() {
-        assert_eq!(with_second_judge(&[(9, [0.9, 0.95]), (6, [0.2, 0.1])]), None);
-        assert_eq!(with_second_judge(&[(13, [0.9, 0.95]), (1, [0.9, 0.4]), (6, [0.2, 0.1])]), None);
-        // If the first judge passes everything, it implies nothing.
-        assert_eq!(with_second_judge(&[(20, [0.9, 0.95])]), None);
     }
 
     #[test]

@@ -55,12 +55,6 @@ class Plan:
         purchase: dict[str, Any] | None = self.data["purchase"]
         return purchase
 
-    @property
-    def implied(self) -> dict[str, Any] | None:
-        """An expensive verifier that could be left out, or None."""
-        implied: dict[str, Any] | None = self.data["implied"]
-        return implied
-
     @cached_property
     def steps(self) -> Table:
         """The cost of 1, 2, … certificates, a row each."""

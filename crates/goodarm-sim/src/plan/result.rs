@@ -19,8 +19,6 @@ pub struct Plan {
     pub steps: Vec<PlanStep>,
     /// What the budget buys, if one is given.
     pub purchase: Option<Purchase>,
-    /// An expensive verifier that another one implies, if the answers are as described.
-    pub implied: Option<ImpliedVerifier>,
     /// The number of simulated sessions.
     pub repetitions: u64,
     /// Sessions that were stopped early, if any.
@@ -38,24 +36,6 @@ pub struct Truncation {
     /// The number of stopped sessions among those with the budget: the budget buys at least what they
     /// certified.
     pub of_purchase: usize,
-}
-
-/// A verifier that takes much of the budget although every described answer that passes another verifier
-/// also passes this one; and what the budget buys without it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ImpliedVerifier {
-    /// The verifier.
-    pub verifier: String,
-    /// The verifier that implies it.
-    pub by: String,
-    /// Answers that pass both.
-    pub answers: usize,
-    /// Its share of the spending.
-    pub share: f64,
-    /// Certified answers in the same sessions without it.
-    pub realistic: Spread,
-    /// Their mean.
-    pub mean: f64,
 }
 
 /// The cost of a number of certificates.
