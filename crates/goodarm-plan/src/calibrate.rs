@@ -2,7 +2,6 @@
 //! text. [`goodarm_core::calibration`] states what is proved about them.
 
 mod answers;
-mod budget;
 mod job_text;
 mod pilot;
 mod report;
@@ -17,8 +16,7 @@ use thiserror::Error;
 
 pub use self::answers::LabelSource;
 pub use self::report::{
-    CalibrationReport, CalibrationSettings, PrecisionOption, RedundantVerifier, Shortfall,
-    StepReport, StepStatus, VerifierReport,
+    CalibrationReport, CalibrationSettings, Shortfall, StepReport, StepStatus, VerifierReport,
 };
 pub use self::text::text;
 
@@ -122,10 +120,7 @@ pub fn calibrate(request: &CalibrationRequest<'_>) -> Result<CalibrationReport, 
     let path = ThresholdPath::new(&columns, goal, planned);
     let walked = path.walk(&labels);
     let data = report::CalibrationData { pilot: &pilot, labels: &labels, planned, goal };
-    let mut report = data.report(&path, &walked);
-    report.omissions = data.redundant_verifiers(&columns, &report);
-    report.offers = budget::offers(request.job, &data, &columns);
-    Ok(report)
+    Ok(data.report(&path, &walked))
 }
 
 /// The goal, checked.

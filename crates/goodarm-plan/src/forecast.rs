@@ -8,7 +8,7 @@ use goodarm_core::Cost;
 use goodarm_files::toml_text::TomlError;
 use goodarm_files::{GuaranteeName, Scores};
 use goodarm_live::job::{Job, JobError, JobService};
-use goodarm_record::recording::{self, Recording};
+use goodarm_record::recording::Recording;
 use goodarm_record::terms::{GeneratorTerms, QuestionTerms, VerifierTerms};
 use goodarm_sim::plan::{AnswerSpec, PlanGenerator, PlanSpec, PlanVerifier};
 use thiserror::Error;
@@ -218,37 +218,6 @@ fn mean_of(job: &Job, terms: &VerifierTerms, is_good: bool) -> f64 {
     }
 }
 
-/// A recording's verifiers with their mean prices, and its answers with their recorded means.
-pub fn of_recording(path: &Path, repetitions: u64) -> Result<PlanSpec, ForecastError> {
-    let names = recording::verifiers(path).map_err(ForecastError::Recording)?;
-    let recordings = recordings(path, &names)?;
-    let verifiers = names.iter().zip(&recordings).map(|(name, recording)| {
-        let is_binary = |score: f64| score <= 0.0 || score >= 1.0;
-        let price = mean(recording.outcomes().map(|outcome| outcome.cost.units())).max(PRICE_MIN);
-        let is_once = recording.ids().all(|id| recording.of(id).is_some_and(|it| it.len() == 1));
-        let mut scores = recording.outcomes().filter_map(|outcome| outcome.score);
-        let scores = if is_once && price <= PRICE_MIN {
-            // A check: calls of a verifier that is free and noisy would never end.
-            Scores::Exact
-        } else if scores.all(is_binary) {
-            Scores::Binary
-        } else {
-            Scores::Bounded { range: [0.0, 1.0] }
-        };
-        PlanVerifier::new(name, price, THRESHOLD, scores)
-    });
-    Ok(PlanSpec {
-        delta: DELTA,
-        slack: SLACK,
-        policy: "rcb".into(),
-        concurrency: 1,
-        repetitions,
-        verifiers: verifiers.collect(),
-        answers: answers(&recordings).ok_or(ForecastError::NoAnswers)?,
-        ..PlanSpec::default()
-    })
-}
-
 /// The answers of a recording, with the means of the job's verifiers.
 pub fn recorded_answers(path: &Path, spec: &PlanSpec) -> Result<Vec<AnswerSpec>, ForecastError> {
     let names: Vec<String> = spec.verifiers.iter().map(|verifier| verifier.name.clone()).collect();
@@ -304,7 +273,3 @@ const GOOD_SHARE: f64 = 0.6;
 const SPREAD: f64 = 0.05;
 const SLACK: f64 = 0.1;
 const GAP_MIN: f64 = 0.02;
-/// The price of a check in a job.
-pub(crate) const PRICE_MIN: f64 = 1e-9;
-const THRESHOLD: f64 = 0.5;
-const DELTA: f64 = 0.05;

@@ -32,33 +32,30 @@ struct Watch {
     ended: Awaited<Option<Result<NativePlan, PlanFailure>>>,
 }
 
-/// Begins a plan: of the plan file, job or recording at `path`, or of a plan file's keys as JSON.
+/// Begins a plan: of the plan file or job at `path`, or of a plan file's keys as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, keys, *, budget = None, delta = None, threshold = None, recording = None))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+#[pyo3(signature = (path, keys, *, budget = None, delta = None, recording = None))]
 pub(crate) fn start_plan(
     path: PathBuf,
     keys: Option<String>,
     budget: Option<f64>,
     delta: Option<f64>,
-    threshold: Option<f64>,
     recording: Option<PathBuf>,
 ) -> PyResult<PlanWork> {
-    let overrides = PlanOverrides { budget, delta, threshold, recording };
+    let overrides = PlanOverrides { budget, delta, recording };
     PlanWork::start(move |cancelled| {
         let input = match keys {
             None => PlanInput::read(&path, &overrides)?,
             Some(keys) => {
                 let spec = json_text::parse(keys.as_bytes())
                     .map_err(|error| PlanFailure::of_keys(error.reason()))?;
-                PlanInput::new(spec, &overrides)
+                PlanInput::new(spec, &overrides)?
             }
         };
-        let mut notes = input.candidate_notes.clone();
-        notes.extend(input.share_note.clone());
-        let spec = input.with_overrides(&overrides)?;
-        let plan =
-            plan_until(&spec, cancelled).map_err(|error| PlanFailure::of("PlanError", &error))?;
+        let plan = plan_until(&input.spec, cancelled)
+            .map_err(|error| PlanFailure::of("PlanError", &error))?;
+        let mut notes = input.candidate_notes;
+        notes.extend(input.share_note);
         Ok(NativePlan { plan, notes })
     })
 }

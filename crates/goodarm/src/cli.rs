@@ -299,18 +299,15 @@ pub(crate) struct ReportArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArguments {
-    /// A plan file, a job file, or a recording: a run's folder, or a file.
+    /// A plan file or a job file.
     #[arg(value_name = "FILE")]
     pub(crate) plan: PathBuf,
     /// Take the answers' mean scores from this recording of the same verifiers.
     #[arg(long, value_name = "RECORDING")]
     pub(crate) recording: Option<PathBuf>,
-    /// The error probability; overrides the file's. A recording has 0.05 if none is given.
+    /// The error probability; overrides the file's.
     #[arg(long)]
     pub(crate) delta: Option<f64>,
-    /// The threshold of every verifier; overrides the file's. A recording has 0.5 if none is given.
-    #[arg(long)]
-    pub(crate) threshold: Option<f64>,
     /// The budget; overrides the file's.
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) budget: Option<f64>,

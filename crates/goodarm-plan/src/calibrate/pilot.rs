@@ -26,7 +26,6 @@ pub(super) struct Pilot {
     /// Fewest and most calls of a noisy verifier on an answer.
     pub(super) calls: (usize, usize),
     pub(super) unit: Unit,
-    pub(super) budget: f64,
 }
 
 /// One mean score that the job asks for.
@@ -94,8 +93,7 @@ impl Pilot {
         let calls =
             (counts.iter().copied().min().unwrap_or(1), counts.iter().copied().max().unwrap_or(1));
         let verifiers = terms.iter().zip(&all).map(|(terms, all)| verifier(terms, all)).collect();
-        let (unit, budget) = (job.unit(), job.settings.budget.units());
-        Ok(Self { arms, left_out, verifiers, calls, unit, budget })
+        Ok(Self { arms, left_out, verifiers, calls, unit: job.unit() })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use goodarm_core::calibration::{Calibration, Goal, PilotScores, StepLabels, ThresholdPath};
 use goodarm_record::job_file::Unit;
-use goodarm_sim::plan::Spread;
 use serde::Serialize;
 
 pub use super::pilot::VerifierReport;
@@ -24,10 +23,6 @@ pub struct CalibrationReport {
     pub chosen: Option<usize>,
     /// If none was chosen: what it would take.
     pub shortfall: Option<Shortfall>,
-    /// Verifiers that add nothing but their price.
-    pub omissions: Vec<RedundantVerifier>,
-    /// What other precisions would give.
-    pub offers: Vec<PrecisionOption>,
 }
 
 /// The goal and the data of a calibration.
@@ -49,10 +44,8 @@ pub struct CalibrationSettings {
     pub planned_labels: u64,
     /// Fewest and most recorded calls of a noisy verifier on an answer.
     pub calls: (usize, usize),
-    /// The unit of prices and of the budget.
+    /// The unit of prices.
     pub unit: Unit,
-    /// The job's budget.
-    pub budget: f64,
 }
 
 /// One step of the path.
@@ -70,8 +63,6 @@ pub struct StepReport {
     pub wrong: u64,
     /// ln of the evidence, which must reach `log_evidence_needed`.
     pub log_evidence: f64,
-    /// The share that this step's labels alone show to be right.
-    pub shown_precision: f64,
     /// Its result.
     #[serde(rename = "standing")]
     pub status: StepStatus,
@@ -104,34 +95,6 @@ pub struct Shortfall {
     pub reached: Option<f64>,
 }
 
-/// A verifier without which at least as many answers pass.
-#[derive(Clone, Debug, Serialize)]
-pub struct RedundantVerifier {
-    /// Its name.
-    pub verifier: String,
-    /// Its price for a call.
-    pub price: f64,
-    /// Answers that pass with it.
-    pub kept_with: usize,
-    /// Answers that pass without it.
-    pub kept_without: usize,
-}
-
-/// What a precision would give.
-#[derive(Clone, Debug, Serialize)]
-pub struct PrecisionOption {
-    /// The precision.
-    pub precision: f64,
-    /// The thresholds that would be chosen; `None` if the labels do not show it.
-    pub thresholds: Option<Vec<f64>>,
-    /// Answers that pass.
-    pub kept: usize,
-    /// Answers that simulated sessions certify with the job's budget.
-    pub certified: Option<Spread>,
-    /// What they spend on average.
-    pub spent: Option<f64>,
-}
-
 /// The data that a calibration computes with.
 pub(super) struct CalibrationData<'a> {
     pub(super) pilot: &'a Pilot,
@@ -141,7 +104,7 @@ pub(super) struct CalibrationData<'a> {
 }
 
 impl CalibrationData<'_> {
-    /// The report without `omissions` and `offers`.
+    /// The report.
     pub(super) fn report(&self, path: &ThresholdPath, walked: &Calibration) -> CalibrationReport {
         let step = walked.chosen.map(|chosen| &path.steps()[chosen]);
         let verifiers = self.pilot.verifiers.iter().enumerate().map(|(place, verifier)| {
@@ -158,7 +121,6 @@ impl CalibrationData<'_> {
             planned_labels: self.planned,
             calls: self.pilot.calls,
             unit: self.pilot.unit,
-            budget: self.pilot.budget,
         };
         CalibrationReport {
             settings,
@@ -167,8 +129,6 @@ impl CalibrationData<'_> {
             steps: self.steps(path, walked),
             chosen: walked.chosen,
             shortfall: walked.chosen.is_none().then(|| self.shortfall(path, walked)),
-            omissions: Vec::new(),
-            offers: Vec::new(),
         }
     }
 
@@ -203,7 +163,6 @@ impl CalibrationData<'_> {
             right: row.right_count,
             wrong: row.wrong_count,
             log_evidence: row.log_evidence,
-            shown_precision: shown_precision(row, path.tested().delta()),
             status: status(place, row),
         });
         step.collect()
@@ -224,7 +183,7 @@ impl CalibrationData<'_> {
         let columns: Vec<PilotScores> =
             self.pilot.verifiers.iter().map(|verifier| verifier.column.clone()).collect();
         let lower = REACHES.iter().copied().filter(|reach| *reach < self.goal.precision());
-        let reached = lower.rev().find(|precision| self.kept(&columns, *precision).is_some());
+        let reached = lower.rev().find(|precision| self.is_shown(&columns, *precision));
         Shortfall {
             is_untestable: path.starts().is_empty(),
             labels_if_right: if_right.min(),
@@ -233,42 +192,12 @@ impl CalibrationData<'_> {
         }
     }
 
-    /// The step that other columns, or another precision, lead to.
-    pub(super) fn kept(
-        &self,
-        columns: &[PilotScores],
-        precision: f64,
-    ) -> Option<(Vec<f64>, usize)> {
-        let goal = Goal::new(precision, self.goal.delta()).ok()?;
-        let path = ThresholdPath::new(columns, goal, self.planned);
-        let step = &path.steps()[path.walk(self.labels).chosen?];
-        Some((step.thresholds.clone(), step.passers.len()))
-    }
-
-    /// Verifiers without which the path leads to at least as many answers.
-    pub(super) fn redundant_verifiers(
-        &self,
-        columns: &[PilotScores],
-        report: &CalibrationReport,
-    ) -> Vec<RedundantVerifier> {
-        let kept_with = report.chosen.map_or(0, |chosen| report.steps[chosen].passing);
-        let verifiers = || self.pilot.verifiers.iter().enumerate();
-        if verifiers().filter(|(_, verifier)| verifier.report.stays.is_none()).count() < 2 {
-            return Vec::new();
-        }
-        let omission = |(place, verifier): (usize, &PilotVerifier)| {
-            let mut others = columns.to_vec();
-            others.remove(place);
-            let (_, kept_without) = self.kept(&others, self.goal.precision())?;
-            let is_paid = verifier.report.stays.is_none() && verifier.report.price > PRICE_MIN;
-            (is_paid && kept_without >= kept_with).then(|| RedundantVerifier {
-                verifier: verifier.report.name.clone(),
-                price: verifier.report.price,
-                kept_with,
-                kept_without,
-            })
-        };
-        verifiers().filter_map(omission).collect()
+    /// Whether the labels show another precision.
+    fn is_shown(&self, columns: &[PilotScores], precision: f64) -> bool {
+        Goal::new(precision, self.goal.delta()).is_ok_and(|goal| {
+            let path = ThresholdPath::new(columns, goal, self.planned);
+            path.walk(self.labels).chosen.is_some()
+        })
     }
 }
 
@@ -292,21 +221,6 @@ fn auc(right: &[f64], wrong: &[f64]) -> Option<f64> {
     Some(wins.sum::<f64>() / (real(right.len() as u64) * real(wrong.len() as u64)))
 }
 
-/// The largest precision that labels show, rounded down.
-fn shown_precision(row: &StepLabels, delta: f64) -> f64 {
-    let is_shown = |precision: f64| {
-        Goal::new(precision, delta)
-            .is_ok_and(|goal| goal.is_shown(row.right_count, row.wrong_count))
-    };
-    let (mut shown, mut not_shown) = (0.0, 1.0);
-    for _ in 0..BISECTIONS {
-        let middle = f64::midpoint(shown, not_shown);
-        if is_shown(middle) { shown = middle } else { not_shown = middle }
-    }
-    shown
-}
-
-const BISECTIONS: u32 = 30;
 /// A little more than the price of a check in a job.
 pub(super) const PRICE_MIN: f64 = 1.5e-9;
 /// Precisions that are tried if a higher one is not reached.
@@ -322,26 +236,5 @@ mod tests {
         assert_eq!(auc(&[0.5, 0.5], &[0.5]), Some(0.5));
         assert_eq!(auc(&[0.6, 0.9], &[0.1, 0.2]), Some(1.0));
         assert_eq!(auc(&[0.2, 0.9], &[0.2, 0.5]), Some(0.625));
-    }
-
-    #[test]
-    fn a_step_shows_what_its_labels_show() {
-        let row = StepLabels {
-            right_count: 68,
-            wrong_count: 0,
-            log_evidence: 0.0,
-            is_shown: true,
-            is_tested: true,
-        };
-        let shown = shown_precision(&row, 0.05);
-        assert!((0.95..0.951).contains(&shown), "{shown}");
-        let nothing = StepLabels {
-            right_count: 0,
-            wrong_count: 9,
-            log_evidence: 0.0,
-            is_shown: false,
-            is_tested: true,
-        };
-        assert!(shown_precision(&nothing, 0.05) < 0.01);
     }
 }

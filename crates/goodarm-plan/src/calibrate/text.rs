@@ -2,10 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::quoted;
-use super::report::{
-    CalibrationReport, PRICE_MIN, PrecisionOption, RedundantVerifier, Shortfall, VerifierReport,
-};
+use super::report::{CalibrationReport, PRICE_MIN, Shortfall, VerifierReport};
 use goodarm_report::words::{about_money, counted, number, percent, printable};
 
 /// The result in words.
@@ -13,16 +10,6 @@ pub fn text(report: &CalibrationReport) -> String {
     let mut text = format!("{}\n\n", asked(report));
     text += &table(report);
     let _ = writeln!(text, "\n{}", outcome(report));
-    for omission in &report.omissions {
-        let _ = writeln!(text, "\n{}", adds_nothing(report, omission));
-    }
-    if report.offers.iter().any(|offer| offer.thresholds.is_some()) {
-        let budget = about_money(report.settings.budget, report.settings.unit);
-        let _ = writeln!(text, "\nprecision wanted   pass   certified for {budget}");
-        for offer in &report.offers {
-            let _ = writeln!(text, "{}", line(offer));
-        }
-    }
     let _ = writeln!(text, "\n{}", caution(report));
     text
 }
@@ -100,19 +87,6 @@ fn takes(shortfall: &Shortfall, labels: usize) -> String {
     text
 }
 
-/// A note that a verifier adds nothing.
-fn adds_nothing(report: &CalibrationReport, omission: &RedundantVerifier) -> String {
-    let RedundantVerifier { verifier, price, kept_with, kept_without } = omission;
-    format!(
-        "{} adds nothing but its price, {} a call: without it {} pass, and {} with it, at the same precision. \
-         A hint from the same labels, and no claim.",
-        quoted(verifier),
-        priced(report, *price),
-        counted(*kept_without, "answer"),
-        number(*kept_with as u64),
-    )
-}
-
 /// What these thresholds do not prove.
 fn caution(report: &CalibrationReport) -> String {
     let (fewest, most) = report.settings.calls;
@@ -180,20 +154,4 @@ fn contradicts(verifier: &VerifierReport) -> String {
         (Some(noise), false) => format!("{:.0} % of pairs", 100.0 * noise.disagreement),
         _ => "–".to_owned(),
     }
-}
-
-fn line(offer: &PrecisionOption) -> String {
-    let wish = percent(offer.precision);
-    if offer.thresholds.is_none() {
-        return format!("{wish:>16}      –   not shown by these labels");
-    }
-    format!("{wish:>16}  {:>5}   {}", number(offer.kept as u64), bought(offer))
-}
-
-/// The median, and the range of eight in ten sessions.
-fn bought(offer: &PrecisionOption) -> String {
-    offer.certified.map_or_else(
-        || "cannot be simulated".to_owned(),
-        |spread| format!("about {} ({} to {})", spread.median, spread.low, spread.high),
-    )
 }

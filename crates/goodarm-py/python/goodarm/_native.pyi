@@ -439,7 +439,6 @@ def start_plan(
     *,
     budget: float | None = None,
     delta: float | None = None,
-    threshold: float | None = None,
     recording: Path | None = None,
 ) -> PlanWork:
-    """Begins a plan: of the plan file, job or recording at `path`, or of a plan file's keys as JSON."""
+    """Begins a plan: of the plan file or job at `path`, or of a plan file's keys as JSON."""

@@ -91,17 +91,14 @@ def plan(
     *,
     budget: float | None = None,
     delta: float | None = None,
-    threshold: float | None = None,
     recording: PathLike | None = None,
 ) -> Plan:
     """Computes what a budget will buy, before anything is paid.
 
     Args:
-        plan: A plan file, a job or a recording; or a dict with the keys of a plan file, which
-            docs/plan.md has.
+        plan: A plan file or a job; or a dict with the keys of a plan file, which docs/plan.md has.
         budget: The budget, instead of the file's.
         delta: The error probability, instead of the file's.
-        threshold: The threshold of every verifier, instead of the file's.
         recording: A recording of the same verifiers, for the mean scores of the answers.
 
     Raises:
@@ -125,9 +122,7 @@ def plan(
     ['certified', 'complexity', 'characteristic', 'asymptotic']
     """
     path, keys = _source(plan)
-    work = start_plan(
-        path, keys, budget=budget, delta=delta, threshold=threshold, recording=_path(recording)
-    )
+    work = start_plan(path, keys, budget=budget, delta=delta, recording=_path(recording))
     try:
         while not work.wait(TICK_SECONDS):
             pass

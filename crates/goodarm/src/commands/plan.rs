@@ -17,7 +17,6 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), CommandError> {
     let overrides = PlanOverrides {
         budget: arguments.budget,
         delta: arguments.delta,
-        threshold: arguments.threshold,
         recording: arguments.recording.clone(),
     };
     let input = PlanInput::read(path, &overrides).map_err(advice::forecast)?;
@@ -25,8 +24,7 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), CommandError> {
     if let Some(note) = &input.share_note {
         terminal::say(&format!("note: {note}"));
     }
-    let spec = input.with_overrides(&overrides).map_err(advice::forecast)?;
-    let plan = plan(&spec)
+    let plan = plan(&input.spec)
         .map_err(|error| CommandError::wrong_input(format!("{}: {error}", path.display())))?;
     if let Some(file) = &arguments.plot {
         plot_file::write(&plan_report::figure(&plan), file)?;

@@ -87,10 +87,6 @@ fn a_job_whose_thresholds_were_guesses_gets_better_ones() {
     assert!(threshold > 0.2 && threshold < 1.0, "{threshold}");
     assert!(judge["auc"].as_f64().expect("a number") > 0.95, "{judge}");
     assert!(finding["verifiers"][1]["auc"].as_f64().expect("a number") < 0.65);
-    // The coin costs fifty times as much and tells nothing.
-    assert_eq!(finding["omissions"][0]["verifier"], "coin", "{}", finding["omissions"]);
-    let wishes = finding["offers"].as_array().expect("a list");
-    assert_eq!(wishes.len(), 6);
     // Comments, order and blanks are as they were.
     let coin = finding["verifiers"][1]["new_threshold"].as_f64().expect("a threshold");
     let expected = JOB
