@@ -28,7 +28,7 @@ impl Policy for CheapFirst {
             .filter(|&(arm, m)| !books.is_resolved(arm, m))
             .filter(|&(arm, _)| books.status(arm) != ArmStatus::Rejected)
             .min_by_key(|&(arm, m)| {
-                (books.tally(arm, m).dispatched_count, problem.attribute(m).price())
+                (books.tally(arm, m).dispatched_count, problem.attribute(m).price)
             })?;
         Some(Choice::pair(arm, attribute, "cheap-first"))
     }

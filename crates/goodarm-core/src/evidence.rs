@@ -40,13 +40,13 @@ pub(crate) enum Process {
 impl Process {
     pub(crate) fn new(problem: &Problem, attribute: AttributeId) -> Self {
         let declared = problem.attribute(attribute);
-        let threshold = declared.threshold().max(THRESHOLD_MIN);
+        let threshold = declared.threshold.max(THRESHOLD_MIN);
         let paper = |sigma: f64| {
             let log_inverse_delta = problem.delta().ln_inverse();
-            PaperRadius::new(declared.threshold(), sigma, problem.pair_count(), log_inverse_delta)
+            PaperRadius::new(declared.threshold, sigma, problem.pair_count(), log_inverse_delta)
         };
         let is_paper = problem.guarantee() == Guarantee::Paper;
-        match declared.scores() {
+        match declared.scores {
             ScoreModel::Exact => Self::Exact,
             ScoreModel::SubGaussian { sigma, .. } if is_paper => Self::Paper(paper(sigma)),
             ScoreModel::Bounded { .. } | ScoreModel::Binary if is_paper => {
@@ -56,7 +56,7 @@ impl Process {
                 Self::SubGaussian(SubGaussian::new(threshold, sigma))
             }
             ScoreModel::Bounded { lowest, highest } => {
-                Self::Bounded(Bounded::new(declared.threshold(), (lowest, highest)))
+                Self::Bounded(Bounded::new(declared.threshold, (lowest, highest)))
             }
             ScoreModel::Binary => Self::Binary(Binary::new(threshold)),
         }

@@ -144,7 +144,7 @@ impl RejectionLevel {
         // All votes count against an answer, those before it was proposed among them: so the union is
         // over the answers that are good, which are at most 1/ξ a question.
         let of_votes = |attribute| {
-            let threshold = problem.attribute(attribute).threshold();
+            let threshold = problem.attribute(attribute).threshold;
             problem.are_votes(attribute).then(|| level - libm::log(threshold))
         };
         Self { first_arm_count, level, of_votes: problem.attributes().map(of_votes).collect() }

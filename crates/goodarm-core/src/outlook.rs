@@ -77,13 +77,13 @@ impl Prospect {
             .min(0.98 * room)
             .max((OPTIMISTIC_GAP_MIN * declared.width()).min(0.5 * room));
         let (growth, per_first, per_second) =
-            match (books.pairs.process(attribute), declared.scores()) {
+            match (books.pairs.process(attribute), declared.scores) {
                 (Process::SubGaussian(_), ScoreModel::SubGaussian { sigma, .. }) => {
                     let growth = gap * gap / (2.0 * sigma * sigma);
                     (growth, gap / (sigma * sigma), -growth)
                 }
                 (Process::Binary(_), _) => {
-                    let threshold = declared.threshold();
+                    let threshold = declared.threshold;
                     let gain = libm::log1p(gap / threshold);
                     let loss = libm::log1p(-gap / (1.0 - threshold));
                     ((threshold + gap) * gain + (1.0 - threshold - gap) * loss, gain, loss)
@@ -147,7 +147,7 @@ impl Prospect {
         let so_far = match process {
             Process::Exact => return 1.0,
             Process::Paper(paper) => {
-                let threshold = books.problem().attribute(attribute).threshold();
+                let threshold = books.problem().attribute(attribute).threshold;
                 let excess = evidence.excess_since(process, threshold);
                 return paper.remaining(count, excess, self.gap);
             }

@@ -82,29 +82,9 @@ pub trait Policy {
     }
 }
 
-impl<P: Policy + ?Sized> Policy for Box<P> {
-    fn name(&self) -> &'static str {
-        (**self).name()
-    }
-
-    fn begin(&mut self, books: &Books) {
-        (**self).begin(books);
-    }
-
-    fn choose(&mut self, books: &Books) -> Option<Choice> {
-        (**self).choose(books)
-    }
-
-    fn lend(&mut self, books: &Books, choice: Choice) -> Option<Share> {
-        (**self).lend(books, choice)
-    }
-
-    fn on_change(&mut self, books: &Books, change: Change) {
-        (**self).on_change(books, change);
-    }
-
-    fn on_birth(&mut self, books: &Books, arm: ArmId) {
-        (**self).on_birth(books, arm);
+impl<P: Policy + Send + 'static> From<P> for Box<dyn Policy + Send> {
+    fn from(policy: P) -> Self {
+        Box::new(policy)
     }
 }
 
@@ -203,7 +183,7 @@ fn may_resolve(books: &Books, arm: ArmId, attribute: AttributeId) -> bool {
 
 /// σ of an attribute's scores; half of their range is enough.
 fn noise(attribute: &Attribute) -> f64 {
-    match attribute.scores() {
+    match attribute.scores {
         ScoreModel::SubGaussian { sigma, .. } => sigma,
         ScoreModel::Bounded { .. } | ScoreModel::Binary | ScoreModel::Exact => {
             0.5 * attribute.width()

@@ -81,7 +81,7 @@ impl Prior {
         let tried = pairs.filter(|sample| sample.tally.returned_count > 0);
         if attribute.is_exact() {
             let (passes, count) = tried.fold((0.0, 0.0), |(passes, count), sample| {
-                let passed = sample.tally.mean() >= attribute.threshold();
+                let passed = sample.tally.mean() >= attribute.threshold;
                 (passes + f64::from(u8::from(passed)), count + 1.0)
             });
             return Self { pass_rate: (passes + 2.0) / (count + 3.0), ..*self };
@@ -90,7 +90,7 @@ impl Prior {
         let learned = Self { noise_variance, ..*self };
         let spread = learned.gap_sd * learned.gap_sd;
         let gap_and_error = |sample: Sample<'_>| {
-            let gap = sample.tally.mean() - attribute.threshold();
+            let gap = sample.tally.mean() - attribute.threshold;
             (gap, learned.variance_of(attribute, sample) / real(sample.tally.returned_count))
         };
         let scale = gap_scale(attribute);
@@ -126,7 +126,7 @@ impl Prior {
         let count = real(sample.tally.returned_count);
         let variance = self.variance_of(attribute, sample);
         let prior_count = variance / (self.gap_sd * self.gap_sd);
-        let excess = sample.tally.sum - attribute.threshold() * count;
+        let excess = sample.tally.sum - attribute.threshold * count;
         let knowledge = prior_count + count;
         let gap = (self.gap_mean * prior_count + excess) / knowledge;
         Belief { gap, sd: libm::sqrt(variance / knowledge), variance, knowledge }
@@ -136,7 +136,7 @@ impl Prior {
     pub(crate) fn variance_of(&self, attribute: &Attribute, sample: Sample<'_>) -> f64 {
         let Sample { tally, squared_deviations } = sample;
         let count = real(tally.returned_count);
-        match attribute.scores() {
+        match attribute.scores {
             ScoreModel::SubGaussian { sigma, .. } => sigma * sigma,
             ScoreModel::Binary => {
                 let rate = (tally.sum + 1.0) / (count + 2.0);
@@ -156,7 +156,7 @@ impl Prior {
         attribute: &Attribute,
         tried: impl Iterator<Item = Sample<'a>>,
     ) -> f64 {
-        if !matches!(attribute.scores(), ScoreModel::Bounded { .. }) {
+        if !matches!(attribute.scores, ScoreModel::Bounded { .. }) {
             return self.noise_variance;
         }
         let (mut squares, mut degrees) = (4.0 * Self::start(attribute).noise_variance, 4.0);

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::call::{Role, Source, Target};
 use crate::cost::{Cost, CostError};
-use crate::problem::design::{CallLayout, Design, DesignError, Generator, Questions};
+use crate::problem::design::{CallLayout, Design, DesignError, GeneratorSpec, Questions};
 use crate::units::{ArmId, AttributeId, ErrorRate, GeneratorId, Label, QuestionId, ServiceId};
 
 /// More arms than this are refused.
@@ -254,36 +254,10 @@ pub struct Problem {
     questions: Option<Questions>,
 }
 
-/// A checked verifier.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Attribute {
-    name: String,
-    price: Cost,
-    threshold: f64,
-    scores: ScoreModel,
-}
+/// A verifier of a [`Problem`], checked.
+pub type Attribute = AttributeSpec<Cost>;
 
 impl Attribute {
-    /// Its name in reports.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The most that one call may cost; c in the paper.
-    pub const fn price(&self) -> Cost {
-        self.price
-    }
-
-    /// ξ in the paper.
-    pub const fn threshold(&self) -> f64 {
-        self.threshold
-    }
-
-    /// What is known about the scores before any is seen.
-    pub const fn scores(&self) -> ScoreModel {
-        self.scores
-    }
-
     /// The score that a failed call counts as; `None` if no number is surely low enough.
     pub const fn lowest_score(&self) -> Option<f64> {
         match self.scores {
@@ -333,7 +307,7 @@ impl Attribute {
         }
     }
 
-    fn new<M: Amount>(spec: &AttributeSpec<M>, attribute: usize) -> Result<Self, SpecError> {
+    fn of<M: Amount>(spec: &AttributeSpec<M>, attribute: usize) -> Result<Self, SpecError> {
         let price = spec.price.to_price();
         let price = price.map_err(|reason| SpecError::Price { attribute, reason })?;
         if price == Cost::ZERO {
@@ -381,7 +355,7 @@ impl Problem {
         }
         let mut attributes: Vec<Attribute> = Vec::with_capacity(spec.attributes.len());
         for (index, attribute) in spec.attributes.iter().enumerate() {
-            let attribute = Attribute::new(attribute, index)?;
+            let attribute = Attribute::of(attribute, index)?;
             if attributes.iter().any(|earlier| earlier.name == attribute.name) {
                 return Err(SpecError::NameTaken { attribute: index, name: attribute.name });
             }
@@ -454,7 +428,7 @@ impl Problem {
         &self.calls.members[lead.index()]
     }
 
-    fn generators(&self) -> &[Generator] {
+    fn generators(&self) -> &[GeneratorSpec<Cost>] {
         self.questions.as_ref().map_or(&[], |questions| questions.generators())
     }
 
@@ -543,7 +517,7 @@ impl Problem {
     pub fn price(&self, service: ServiceId) -> Cost {
         match self.role(service).expect("a service of this problem") {
             Role::Verifier(lead) => self.attribute(lead).price,
-            Role::Generator(generator) => self.generators()[generator.index()].price(),
+            Role::Generator(generator) => self.generators()[generator.index()].price,
         }
     }
 

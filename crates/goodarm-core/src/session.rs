@@ -129,7 +129,7 @@ pub struct Session {
 
 impl Session {
     /// Creates a session.
-    pub fn new(problem: Problem, policy: impl Policy + Send + 'static) -> Self {
+    pub fn new(problem: Problem, policy: impl Into<Box<dyn Policy + Send>>) -> Self {
         let options = Options::default();
         Self::with_options(problem, policy, options).expect("the default options make sense")
     }
@@ -137,7 +137,7 @@ impl Session {
     /// Creates a session with options.
     pub fn with_options(
         problem: Problem,
-        policy: impl Policy + Send + 'static,
+        policy: impl Into<Box<dyn Policy + Send>>,
         options: Options,
     ) -> Result<Self, InFlightShareOutOfRange> {
         let share = options.in_flight_share;
@@ -145,7 +145,7 @@ impl Session {
             return Err(InFlightShareOutOfRange(share));
         }
         let mut books = Books::new(problem);
-        let mut policy: Box<dyn Policy + Send> = Box::new(policy);
+        let mut policy = policy.into();
         books.changes.clear();
         policy.begin(&books);
         Ok(Self { books, policy, options, chance: Chance::default(), is_limited_by_budget: false })

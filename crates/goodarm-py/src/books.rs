@@ -23,7 +23,7 @@ pub(crate) fn books_table(books: &Books) -> PyTable {
         TableColumn::Flags(pairs.iter().map(|&(arm, attribute)| Some(of(arm, attribute))).collect())
     };
     let name =
-        |&(_, attribute): &(ArmId, AttributeId)| problem.attribute(attribute).name().to_owned();
+        |&(_, attribute): &(ArmId, AttributeId)| problem.attribute(attribute).name.to_owned();
     let status = |&(arm, _): &(ArmId, AttributeId)| ArmStatus::name(books.status(arm)).to_owned();
     let mean = |&(arm, attribute): &(ArmId, AttributeId)| {
         let tally = books.tally(arm, attribute);

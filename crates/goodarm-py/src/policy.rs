@@ -275,12 +275,12 @@ impl PyView {
 
     fn threshold(&self, verifier: &Bound<'_, PyAny>) -> PyResult<f64> {
         let attribute = self.attribute(verifier)?;
-        self.look(|books| Ok(books.problem().attribute(attribute).threshold()))
+        self.look(|books| Ok(books.problem().attribute(attribute).threshold))
     }
 
     fn price(&self, verifier: &Bound<'_, PyAny>) -> PyResult<Decimal> {
         let attribute = self.attribute(verifier)?;
-        self.look(|books| Ok(Decimal(books.problem().attribute(attribute).price())))
+        self.look(|books| Ok(Decimal(books.problem().attribute(attribute).price)))
     }
 
     /// The budget that is neither spent nor reserved.

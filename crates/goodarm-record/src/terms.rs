@@ -424,7 +424,7 @@ mod tests {
         let terms = RunTerms::read(&terms.text()).unwrap();
         let problem = terms.problem().unwrap();
         assert_eq!(problem.budget(), terms.budget);
-        let price = problem.attribute(goodarm_core::AttributeId(1)).price();
+        let price = problem.attribute(goodarm_core::AttributeId(1)).price;
         assert_eq!(price, terms.verifiers[1].ceiling);
     }
 

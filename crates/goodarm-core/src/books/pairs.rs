@@ -124,7 +124,7 @@ impl Pairs {
     #[inline]
     pub(crate) fn base(&self, attribute: AttributeId) -> f64 {
         match &self.attributes[attribute.index()] {
-            AttributeState { process: Process::Paper(_), declared, .. } => declared.threshold(),
+            AttributeState { process: Process::Paper(_), declared, .. } => declared.threshold,
             _ => 0.0,
         }
     }
@@ -268,7 +268,7 @@ fn method(state: &AttributeState, guarantee: Guarantee) -> EvidenceMethod<'_> {
     EvidenceMethod {
         process: &state.process,
         weights: &state.weights,
-        threshold: state.declared.threshold(),
+        threshold: state.declared.threshold,
         floor: f64::NEG_INFINITY,
         floor_against: f64::NEG_INFINITY,
         keeps_maximum: guarantee != Guarantee::FalseDiscovery,

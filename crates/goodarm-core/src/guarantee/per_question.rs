@@ -21,7 +21,7 @@ pub(crate) fn level(problem: &Problem, questions: &Questions) -> f64 {
     for attribute in problem.attributes() {
         let declared = problem.attribute(attribute);
         if problem.are_votes(attribute) {
-            ways += 1.0 / declared.threshold();
+            ways += 1.0 / declared.threshold;
         } else if !declared.is_exact() {
             others = real_size(questions.answers_max());
         }

@@ -30,7 +30,7 @@ impl Measure for Clarity {
         }
         let declared = books.problem().attribute(attribute);
         let tally = books.tally(arm, attribute);
-        let distance = libm::fabs(tally.mean() - declared.threshold());
+        let distance = libm::fabs(tally.mean() - declared.threshold);
         libm::sqrt(real(tally.dispatched_count)) * distance / noise(declared)
     }
 }

@@ -340,15 +340,13 @@ impl Policy for BmaGai {
 
     fn begin(&mut self, books: &Books) {
         let problem = books.problem();
-        let price = |attribute| problem.attribute(attribute).price().units();
+        let price = |attribute| problem.attribute(attribute).price.units();
         self.costs = problem
             .attributes()
             .map(|attribute| if self.cost_blind { 1.0 } else { price(attribute) })
             .collect();
-        self.thresholds = problem
-            .attributes()
-            .map(|attribute| problem.attribute(attribute).threshold())
-            .collect();
+        self.thresholds =
+            problem.attributes().map(|attribute| problem.attribute(attribute).threshold).collect();
         self.optimistic = MinTree::new(problem.arm_count(), 0.0);
         self.optimistic_until = vec![u64::MAX; problem.arm_count()];
         self.clock = (0, self.scaled_log_at(0));

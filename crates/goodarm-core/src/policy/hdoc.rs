@@ -54,7 +54,7 @@ pub(super) fn weakest(
         let declared = books.problem().attribute(attribute);
         let count = real(tally.dispatched_count);
         let radius = noise(declared) * libm::sqrt(2.0 * log_term(count) / count);
-        let worth = tally.mean() + radius - declared.threshold();
+        let worth = tally.mean() + radius - declared.threshold;
         if weakest.is_none_or(|(least, _)| worth < least) {
             weakest = Some((worth, attribute));
         }

@@ -23,9 +23,7 @@ struct KnownCost {
 impl KnownCost {
     fn gap(&self, books: &Books, arm: ArmId, attribute: AttributeId) -> f64 {
         let mean = self.means.get(arm.index()).and_then(|row| row.get(attribute.index()));
-        mean.map_or(f64::NEG_INFINITY, |mean| {
-            mean - books.problem().attribute(attribute).threshold()
-        })
+        mean.map_or(f64::NEG_INFINITY, |mean| mean - books.problem().attribute(attribute).threshold)
     }
 }
 
@@ -45,7 +43,7 @@ impl ArmIndex for KnownCost {
                 return None;
             }
             let growth = if exact { 1.0 } else { growth(declared, gap) };
-            cost += declared.price().units() / growth;
+            cost += declared.price.units() / growth;
             if books.is_resolved(arm, attribute) {
                 continue;
             }
@@ -77,9 +75,9 @@ impl ArmIndex for KnownCost {
 
 /// Evidence for each score, on average.
 fn growth(declared: &crate::problem::Attribute, gap: f64) -> f64 {
-    match declared.scores() {
+    match declared.scores {
         ScoreModel::Binary => {
-            let (threshold, mean) = (declared.threshold(), declared.threshold() + gap);
+            let (threshold, mean) = (declared.threshold, declared.threshold + gap);
             let rest = if mean < 1.0 {
                 (1.0 - mean) * libm::log((1.0 - mean) / (1.0 - threshold))
             } else {

@@ -29,7 +29,7 @@ impl Measure for MoneySpent {
             }
             _ => tally.spent,
         };
-        let price = problem.attribute(attribute).price();
+        let price = problem.attribute(attribute).price;
         let pending = Cost::from_picos(price.picos() * u128::from(tally.pending_count()));
         spent.saturating_add(pending)
     }

@@ -203,7 +203,7 @@ impl CallLayout {
                 ScoredBy::Votes { .. } if !has_questions => {
                     return Err(DesignError::VotesWithoutQuestions(attribute));
                 }
-                ScoredBy::Votes { .. } if attributes[attribute].scores() != ScoreModel::Binary => {
+                ScoredBy::Votes { .. } if attributes[attribute].scores != ScoreModel::Binary => {
                     return Err(DesignError::VotesNotBinary(attribute));
                 }
                 ScoredBy::OwnCalls | ScoredBy::Votes { .. } => {}
@@ -233,25 +233,6 @@ impl CallLayout {
     }
 }
 
-/// A checked generator.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Generator {
-    name: String,
-    price: Cost,
-}
-
-impl Generator {
-    /// Its name in reports.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The most that one answer may cost.
-    pub const fn price(&self) -> Cost {
-        self.price
-    }
-}
-
 /// The checked questions of a problem, with the arms that answer them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Questions {
@@ -260,7 +241,7 @@ pub struct Questions {
     labels: Vec<Label>,
     /// Of each question, its arms in the order in which they came.
     answers: Vec<Vec<ArmId>>,
-    generators: Vec<Generator>,
+    generators: Vec<GeneratorSpec<Cost>>,
     candidates_max: usize,
     answers_max: usize,
 }
@@ -308,7 +289,7 @@ impl Questions {
             let failed = |reason| DesignError::GeneratorPrice { generator: index, reason };
             match spec.price.to_price().map_err(failed)? {
                 Cost::ZERO => Err(DesignError::GeneratorPriceZero(index)),
-                price => Ok(Generator { name: spec.name, price }),
+                price => Ok(GeneratorSpec { name: spec.name, price }),
             }
         };
         Ok(Self {
@@ -356,7 +337,7 @@ impl Questions {
     }
 
     /// What makes fresh answers.
-    pub fn generators(&self) -> &[Generator] {
+    pub fn generators(&self) -> &[GeneratorSpec<Cost>] {
         &self.generators
     }
 

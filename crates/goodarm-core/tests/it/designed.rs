@@ -295,7 +295,7 @@ fn reply(problem: &Problem, back: &Out, trouble: u64, random: &mut Random) -> Ev
         }
     };
     let score = |&attribute: &AttributeId, random: &mut Random| -> f64 {
-        match problem.attribute(attribute).scores() {
+        match problem.attribute(attribute).scores {
             ScoreModel::Binary | ScoreModel::Exact => f64::from(u8::from(random.below(5) > 0)),
             ScoreModel::Bounded { .. } | ScoreModel::SubGaussian { .. } => random.uniform().sqrt(),
         }
@@ -308,7 +308,7 @@ fn reply(problem: &Problem, back: &Out, trouble: u64, random: &mut Random) -> Ev
     for member in members {
         let is_missing = random.below(40) < trouble;
         let below = random.below(60) < trouble && *member != lead;
-        let is_plain = matches!(problem.attribute(*member).scores(), ScoreModel::Bounded { .. });
+        let is_plain = matches!(problem.attribute(*member).scores, ScoreModel::Bounded { .. });
         scores.push(match score(member, random) {
             _ if is_missing => None,
             _ if below && is_plain => Some(-1.0),

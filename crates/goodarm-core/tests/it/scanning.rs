@@ -38,11 +38,11 @@ impl Scanning {
         let mut sum = 0.0;
         for attribute in problem.attributes() {
             let declared = problem.attribute(attribute);
-            let gap = self.end(books, (arm, attribute), side) - declared.threshold();
+            let gap = self.end(books, (arm, attribute), side) - declared.threshold;
             if gap <= 0.0 {
                 return f64::INFINITY;
             }
-            sum += 2.0 * declared.price().units() / (gap * gap);
+            sum += 2.0 * declared.price.units() / (gap * gap);
         }
         sum
     }
@@ -75,7 +75,7 @@ impl Scanning {
         let mut best: Option<(f64, AttributeId)> = None;
         for attribute in books.problem().attributes() {
             if is_candidate(books, arm, attribute) {
-                let threshold = books.problem().attribute(attribute).threshold();
+                let threshold = books.problem().attribute(attribute).threshold;
                 let gap = self.end(books, (arm, attribute), 1.0) - threshold;
                 let count = real(books.tally(arm, attribute).dispatched_count);
                 let ratio = count / (2.0 / (gap * gap));

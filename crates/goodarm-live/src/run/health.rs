@@ -163,7 +163,7 @@ pub(super) fn warning(
     let off_scale = declared.iter().zip(scores).find_map(|(declared, score)| {
         let [lowest, highest] = outcome::off_scale(declared, score?)?;
         // The warning is shown with the first criterion.
-        let who = if is_one_of_several { declared.name() } else { "it" };
+        let who = if is_one_of_several { &declared.name } else { "it" };
         Some(ServiceWarning {
             weakens_promise: false,
             text: format!(

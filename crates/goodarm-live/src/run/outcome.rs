@@ -76,7 +76,7 @@ fn of_scores(declared: &[&Attribute], scores: Vec<Result<f64, String>>) -> (Outc
                 Some(score)
             }
             Some((score, (Err(failure), reason))) => {
-                reasons.push(format!("{}: {reason}", declared.name()));
+                reasons.push(format!("{}: {reason}", declared.name));
                 // The books get this score and block the pair.
                 let is_below = matches!(failure, Failure::Blocking(_));
                 is_any_below |= is_below;
@@ -119,7 +119,7 @@ fn of_score(declared: &Attribute, score: f64) -> (Result<f64, Failure>, String) 
 /// The declared range, if the score is above it: on another scale, such as 1 to 10, it would pass every
 /// threshold.
 pub(crate) fn off_scale(declared: &Attribute, score: f64) -> Option<[f64; 2]> {
-    match declared.scores() {
+    match declared.scores {
         ScoreModel::Bounded { lowest, highest }
             if score - highest > SCORE_SLACK * (highest - lowest) =>
         {

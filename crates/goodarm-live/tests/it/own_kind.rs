@@ -394,6 +394,6 @@ fn the_ledger_reserves_what_the_tariff_says_to_the_last_digit() {
     let job = Job::new(exact).expect("a job");
     let tariff = Tariff::new(&pricing, Extent::default).expect("a tariff");
     assert_eq!(tariff.ceiling.picos(), 61 * 123_456_789_012_345_677);
-    assert_eq!(job.problem.attribute(goodarm_core::AttributeId(0)).price(), tariff.ceiling);
+    assert_eq!(job.problem.attribute(goodarm_core::AttributeId(0)).price, tariff.ceiling);
     assert_eq!(job.verifiers()[0].tariff, tariff);
 }

@@ -115,7 +115,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
         let evidence = problem.attributes().map(|attribute| {
             let view = PairView::new(books, account, arm, attribute);
             let attribute = problem.attribute(attribute);
-            Field { name: attribute.name().to_owned(), text: said(&view, attribute.threshold()) }
+            Field { name: attribute.name.to_owned(), text: said(&view, attribute.threshold) }
         });
         Some(Card {
             key: id.to_owned(),

@@ -216,10 +216,10 @@ pub fn origin(books: &Books, arm: ArmId) -> &str {
     let problem = books.problem();
     match books.origin(arm) {
         None => "given",
-        Some(Source::Votes(attribute)) => problem.attribute(attribute).name(),
+        Some(Source::Votes(attribute)) => &problem.attribute(attribute).name,
         Some(Source::Generator(generator)) => {
             let generators = problem.questions().map_or(&[][..], |it| it.generators());
-            generators[generator.index()].name()
+            &generators[generator.index()].name
         }
     }
 }
@@ -236,19 +236,19 @@ pub fn why(books: &Books, arm: ArmId) -> Option<String> {
     let lacking = problem.attributes().filter(|&it| !books.is_resolved(arm, it));
     let said = lacking.map(|attribute| {
         let (declared, tally) = (problem.attribute(attribute), books.tally(arm, attribute));
-        let name = declared.name();
+        let name = &declared.name;
         match tally.returned_count {
             0 if books.is_blocked(arm, attribute) => format!("{name} has no outcome"),
             0 => format!("{name} was not asked"),
-            count if tally.mean() >= declared.threshold() => format!(
+            count if tally.mean() >= declared.threshold => format!(
                 "{name}: mean {:.3} of {count} reaches {}, which is not certain yet",
                 tally.mean(),
-                declared.threshold()
+                declared.threshold
             ),
             count => format!(
                 "{name}: mean {:.3} of {count}, and {} is needed",
                 tally.mean(),
-                declared.threshold()
+                declared.threshold
             ),
         }
     });

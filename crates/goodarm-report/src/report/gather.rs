@@ -154,7 +154,7 @@ impl Gatherer {
             _ => call.outcome_for(place, declared).ok(),
         };
         if let Some(score) = score {
-            self.scores[pair].take(score, declared.threshold());
+            self.scores[pair].take(score, declared.threshold);
         }
         if is_new {
             let level = self.balance.books.level(arm, attribute);

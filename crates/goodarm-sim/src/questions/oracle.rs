@@ -50,9 +50,9 @@ impl QuestionOracle {
             let mean = self.world.mean(answer, attribute);
             let calls = match declared.is_exact() {
                 true => 1.0,
-                false => (left / divergence(mean, declared.threshold()).max(GROWTH_MIN)).max(1.0),
+                false => (left / divergence(mean, declared.threshold).max(GROWTH_MIN)).max(1.0),
             };
-            cost += calls * declared.price().units();
+            cost += calls * declared.price.units();
             next = next.or(Some(attribute));
         }
         Some((cost, next?))
@@ -91,14 +91,14 @@ impl Policy for QuestionOracle {
                 && books.takes_fresh(question, generator)
                 && books.lane(books.problem().generator_service(generator)).is_affordable()
             {
-                fresh(Source::Generator(generator), questions.generators()[0].price().units());
+                fresh(Source::Generator(generator), questions.generators()[0].price.units());
             }
             for attribute in books.problem().attributes() {
                 if books.problem().votes_propose(attribute)
                     && books.takes_votes(question, attribute)
                     && books.is_affordable(attribute)
                 {
-                    let price = books.problem().attribute(attribute).price().units();
+                    let price = books.problem().attribute(attribute).price.units();
                     fresh(Source::Votes(attribute), price);
                 }
             }

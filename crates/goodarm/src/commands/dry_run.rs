@@ -126,7 +126,7 @@ fn subject(job: &Job, terms: &VerifierTerms) -> &'static str {
 /// The thresholds.
 fn thresholds(job: &Job, verifier: &JobService) -> String {
     let members = job.problem.members(verifier.lead).iter();
-    let mut thresholds = members.map(|it| job.problem.attribute(*it).threshold());
+    let mut thresholds = members.map(|it| job.problem.attribute(*it).threshold);
     if verifier.criteria.is_empty() {
         let claims = job.terms.claims(verifier.lead.index());
         let claims =

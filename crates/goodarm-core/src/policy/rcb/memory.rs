@@ -70,7 +70,7 @@ impl Memory {
     ) -> Prospect {
         let tally = books.tally(arm, attribute);
         let returned_count = tally.returned_count;
-        let is_binary = books.problem().attribute(attribute).scores() == ScoreModel::Binary;
+        let is_binary = books.problem().attribute(attribute).scores == ScoreModel::Binary;
         // Answers that a vote proposed are not like others with the same scores.
         let is_plain = is_binary && !books.problem().are_votes(attribute);
         if is_plain && returned_count < COUNTS && !self.alike.is_empty() {

@@ -136,7 +136,7 @@ impl Policy for Screener {
         let mut arms: Vec<ArmId> = books.problem().arms().collect();
         let excess = |arm: ArmId| {
             let attribute = null(arm);
-            let threshold = books.problem().attribute(attribute).threshold();
+            let threshold = books.problem().attribute(attribute).threshold;
             books.tally(arm, attribute).mean() - threshold
         };
         arms.sort_by(|&one, &other| excess(other).total_cmp(&excess(one)));
