@@ -10,7 +10,7 @@ use goodarm_core::{
     ArmStatus, AttributeSpec, Books, Choice, Guarantee, Policy, Problem, ProblemSpec, ScoreModel,
     Session,
 };
-use goodarm_sim::episode;
+use goodarm_sim::episode::{Course, run_while};
 use goodarm_sim::world::{ScoreLaw, World};
 
 struct CheapFirst;
@@ -57,7 +57,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let means = vec![vec![0.9, 0.9], vec![0.9, 0.2], vec![0.1, 0.9], vec![0.95, 0.8]];
     let world = World::new(means, vec![ScoreLaw::Binary; 2], &prices);
     let mut session = Session::new(problem, CheapFirst);
-    let episode = episode::run(&mut session, &world, 1, 1, |_, _, _| ());
+    let course = Course { seed: 1, concurrency: 1, raised: None };
+    let episode = run_while(&mut session, &world, course, |_, _, _| true);
     println!("certified {:?} for {} of 2000", episode.certified, episode.spent);
     Ok(())
 }

@@ -224,8 +224,8 @@ impl WorldSpec {
         let skeleton = match &self.means {
             Means::Pools { questions, bills, draws, majority_implied } => {
                 let data = data.ok_or(WorldError::PoolsMissing)?;
-                let instance = recorded(Pools::parse(data, *questions, *bills, *draws)?);
-                return Ok(if *majority_implied { instance.without(2) } else { instance });
+                let pools = Pools::parse(data, *questions, *bills, *draws)?;
+                return Ok(recorded(pools, if *majority_implied { 2 } else { 3 }));
             }
             Means::Questions(spec) => {
                 spec.check()?;
@@ -308,9 +308,12 @@ impl BillSpec {
     }
 }
 
-fn recorded(pools: Pools) -> Instance {
-    let means = pools.means();
-    let attributes = pools.attributes();
+/// An instance with the first two or all three verifiers of recorded answers.
+fn recorded(pools: Pools, attribute_count: usize) -> Instance {
+    let mut means = pools.means();
+    means.iter_mut().for_each(|row| row.truncate(attribute_count));
+    let mut attributes = pools.attributes();
+    attributes.truncate(attribute_count);
     let difficulty = |row: &[f64]| if row[1] >= 0.9 { 0 } else { 1 + usize::from(row[1] < 0.7) };
     Instance {
         costs: attributes.iter().map(|attribute| attribute.price).collect(),

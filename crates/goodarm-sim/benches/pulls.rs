@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use goodarm_core::policy::{Parameters, by_name};
 use goodarm_core::{AttributeSpec, Guarantee, Problem, ProblemSpec, ScoreModel, Session};
-use goodarm_sim::episode;
+use goodarm_sim::episode::{Course, run_while};
 use goodarm_sim::world::{ScoreLaw, World};
 
 /// Arms, attributes, calls of ours, calls of numpy.
@@ -86,7 +86,8 @@ fn goodarm(policy: &str, arms: usize, attributes: usize, pulls: u32) -> f64 {
     let policy = by_name(policy, &Parameters::default()).expect("a policy");
     let mut session = Session::new(problem, policy);
     let begin = Instant::now();
-    let episode = episode::run(&mut session, &world, 1, 1, |_, _, _| ());
+    let course = Course { seed: 1, concurrency: 1, raised: None };
+    let episode = run_while(&mut session, &world, course, |_, _, _| true);
     let pulls = u32::try_from(episode.pull_count).unwrap_or(u32::MAX);
     begin.elapsed().as_secs_f64() * 1e9 / f64::from(pulls)
 }

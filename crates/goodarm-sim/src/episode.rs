@@ -28,25 +28,6 @@ struct InFlight {
     replies: std::collections::BTreeMap<Ticket, (Call, SimulatedReply, Outcome)>,
 }
 
-/// Drives a session to its end with up to `concurrency` calls in flight, and calls `watch` after each call.
-///
-/// # Panics
-/// If the policy chooses a pair that may not be called, or a score does not fit its model: in a simulation
-/// both are bugs.
-pub fn run(
-    session: &mut Session,
-    verifiers: &(impl Verifiers + ?Sized),
-    seed: u64,
-    concurrency: usize,
-    mut watch: impl FnMut(&Session, &Call, &SimulatedReply),
-) -> Episode {
-    let course = Course { seed, concurrency, raised: None };
-    run_while(session, verifiers, course, |session, call, reply| {
-        watch(session, call, reply);
-        true
-    })
-}
-
 /// How a session is driven.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
@@ -58,10 +39,12 @@ pub struct Course {
     pub raised: Option<Cost>,
 }
 
-/// Like [`run`], until `watch` returns false.
+/// Drives a session with up to `concurrency` calls in flight to its end, or until `watch`, which is called
+/// after each call, returns false.
 ///
 /// # Panics
-/// Like [`run`].
+/// If the policy chooses a pair that may not be called, or a score does not fit its model: in a simulation
+/// both are bugs.
 pub fn run_while(
     session: &mut Session,
     verifiers: &(impl Verifiers + ?Sized),
@@ -147,11 +130,6 @@ impl InFlight {
         self.time = f64::from_bits(time);
         self.replies.remove(&ticket).expect("every call in the queue has a reply")
     }
-}
-
-/// Settles a call of a session with a reply.
-pub fn answer(session: &mut Session, call: &Call, reply: &SimulatedReply) {
-    settle(session, call, &reply.outcome, reply);
 }
 
 fn settle(session: &mut Session, call: &Call, outcome: &Outcome, reply: &SimulatedReply) {

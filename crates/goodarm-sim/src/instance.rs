@@ -6,7 +6,7 @@ use goodarm_core::{ArmId, AttributeSpec, ScoredBy};
 
 use crate::questions::world::QuestionWorld;
 use crate::theory::{Complexity, Test};
-use crate::world::{ScoreLaw, Verifiers, Without};
+use crate::world::{ScoreLaw, Verifiers};
 
 /// One instance of the problem, without budget and δ.
 #[derive(Clone)]
@@ -45,27 +45,6 @@ impl Instance {
             true => Complexity::new(&self.means, &self.tests()),
             false => Complexity::shared(&self.means, &self.tests(), &leads),
         }
-    }
-
-    /// The same instance without an attribute whose calls score no other.
-    pub fn without(mut self, attribute: usize) -> Self {
-        if !self.scored_by.is_empty() {
-            let own = self.scored_by.remove(attribute);
-            assert_eq!(own, ScoredBy::OwnCalls, "leaving out a part of a reply saves nothing");
-        }
-        for by in &mut self.scored_by {
-            if let ScoredBy::CallsOf(lead) = by {
-                assert_ne!(*lead, attribute, "the others would have no calls");
-                *lead -= usize::from(*lead > attribute);
-            }
-        }
-        self.attributes.remove(attribute);
-        self.costs.remove(attribute);
-        self.laws.remove(attribute);
-        for row in &mut self.means {
-            row.remove(attribute);
-        }
-        Self { verifiers: Arc::new(Without { verifiers: self.verifiers, attribute }), ..self }
     }
 
     /// Price, threshold and law of each attribute.

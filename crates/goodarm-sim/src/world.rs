@@ -1,7 +1,5 @@
 //! True means, and the laws of scores, bills and latencies.
 
-use std::sync::Arc;
-
 use goodarm_core::{
     ArmId, AttributeId, AttributeSpec, BlockingFailure, Cost, CountedFailure, Failure, Outcome,
     ScoreModel, VoidFailure,
@@ -28,21 +26,6 @@ pub struct Reordered<'a, V: ?Sized> {
 impl<V: Verifiers + ?Sized> Verifiers for Reordered<'_, V> {
     fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> SimulatedReply {
         self.verifiers.reply(seed, self.order[arm.index()], attribute, call)
-    }
-}
-
-/// The same verifiers without one attribute; the draws of the others do not change.
-pub struct Without {
-    /// The inner verifiers.
-    pub verifiers: Arc<dyn Verifiers + Send + Sync>,
-    /// The index of the attribute that is left out.
-    pub attribute: usize,
-}
-
-impl Verifiers for Without {
-    fn reply(&self, seed: u64, arm: ArmId, attribute: AttributeId, call: u64) -> SimulatedReply {
-        let later = u32::from(attribute.index() >= self.attribute);
-        self.verifiers.reply(seed, arm, AttributeId(attribute.0 + later), call)
     }
 }
 
@@ -179,11 +162,6 @@ impl World {
             .map(|&price| BillLaw::Fixed(Cost::of_price(price).expect("a price")))
             .collect();
         Self { means, scores, bills, latency: Latency::INDEPENDENT, failures: Failures::NONE }
-    }
-
-    /// Whether every mean of the arm reaches its threshold.
-    pub fn is_good(&self, arm: ArmId, thresholds: &[f64]) -> bool {
-        self.means[arm.index()].iter().zip(thresholds).all(|(mean, threshold)| mean >= threshold)
     }
 }
 
