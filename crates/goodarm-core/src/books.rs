@@ -35,7 +35,7 @@ pub use crate::books::learning::ScoreTotals;
 pub use crate::books::lending::{AddArmsError, LendError};
 use crate::books::pairs::Pairs;
 pub use crate::books::questions::QuestionState;
-pub use crate::books::settle::{ExpectedOutcome, SettleError, Settlement};
+pub use crate::books::settle::{SettleError, Settlement};
 use crate::books::streams::Streams;
 use crate::call::{Source, Target, Ticket};
 use crate::ledger::Ledger;
@@ -124,7 +124,7 @@ impl Books {
 
     /// Whether one more call of the attribute fits the budget; M_t in the paper.
     pub fn is_affordable(&self, attribute: AttributeId) -> bool {
-        self.lane_of(attribute).is_affordable()
+        self.lane_of(attribute).is_affordable
     }
 
     /// The certified arms, in the order in which they were certified; S in the paper.
@@ -206,7 +206,7 @@ impl Books {
 
     /// The number of calls with scores, counted failures included; t in the paper.
     pub const fn observation_count(&self) -> u64 {
-        self.learning.observation_count()
+        self.learning.observation_count
     }
 
     /// The prior of an attribute, learned over all arms.
@@ -268,6 +268,6 @@ impl Books {
     /// Whether another answer to the arm's question was certified, so that the arm is not needed any more.
     pub fn is_superseded(&self, arm: ArmId) -> bool {
         let Some(questions) = self.problem.questions() else { return false };
-        self.question(questions.of(arm)).certified().is_some_and(|certified| certified != arm)
+        self.question(questions.of(arm)).certified.is_some_and(|certified| certified != arm)
     }
 }

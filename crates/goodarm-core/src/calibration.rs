@@ -193,11 +193,6 @@ impl ThresholdPath {
         Self { goal, arm_count, steps, starts }
     }
 
-    /// What is to be shown.
-    pub const fn goal(&self) -> Goal {
-        self.goal
-    }
-
     /// All steps, from strict to lax.
     pub fn steps(&self) -> &[ThresholdStep] {
         &self.steps

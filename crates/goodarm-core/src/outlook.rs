@@ -264,7 +264,7 @@ impl<'a> ExpectedBills<'a> {
             let pair = self.books.pairs.get(self.arm, attribute);
             self.books.learning.bills.expected(attribute, pair, common_part)
         });
-        expected.unwrap_or_else(|| self.books.lane_of(attribute).mean_bill())
+        expected.unwrap_or_else(|| self.books.lane_of(attribute).mean_bill)
     }
 }
 

@@ -397,7 +397,7 @@ impl Session {
         if count == 0 || lane.is_slow() {
             return false;
         }
-        let bill = bill + lane.mean_bill();
+        let bill = bill + lane.mean_bill;
         // Sums of prices round.
         bill > in_flight_share * self.unsettled() * (1.0 + 1e-9)
     }

@@ -9,7 +9,7 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
-use goodarm_core::calibration::{Goal, PilotScores, ThresholdPath};
+use goodarm_core::calibration::{Goal, ThresholdPath};
 use goodarm_core::units::OutsideUnitInterval;
 use goodarm_live::job::{Job, JobError};
 use thiserror::Error;
@@ -116,8 +116,7 @@ pub fn calibrate(request: &CalibrationRequest<'_>) -> Result<CalibrationReport, 
     if !(count..=answers).contains(&planned) {
         return Err(CalibrateError::Planned { planned, labels: count, answers });
     }
-    let columns: Vec<PilotScores> = pilot.verifiers.iter().map(|it| it.column.clone()).collect();
-    let path = ThresholdPath::new(&columns, goal, planned);
+    let path = ThresholdPath::new(&pilot.columns, goal, planned);
     let walked = path.walk(&labels);
     let data = report::CalibrationData { pilot: &pilot, labels: &labels, planned, goal };
     Ok(data.report(&path, &walked))

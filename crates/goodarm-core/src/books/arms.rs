@@ -110,10 +110,6 @@ impl Arms {
         }
     }
 
-    pub(super) const fn count(&self) -> usize {
-        self.list.len()
-    }
-
     pub(super) const fn active_count(&self) -> usize {
         self.list.len() - self.left_count
     }

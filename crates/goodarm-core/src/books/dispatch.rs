@@ -140,7 +140,7 @@ impl Books {
                     Err(DispatchError::NoSuchQuestion(question))
                 } else if !self.takes_question(question, source) {
                     Err(DispatchError::QuestionClosed(question))
-                } else if !self.lane(self.problem.service(target)).is_affordable() {
+                } else if !self.lane(self.problem.service(target)).is_affordable {
                     Err(not_affordable)
                 } else {
                     Ok(())

@@ -12,13 +12,17 @@ use crate::units::ServiceId;
 /// Money and calls in flight of one service.
 #[derive(Clone, Copy, Debug)]
 pub struct Lane {
-    price: Cost,
-    bills: BillTotals,
-    mean_bill: f64,
+    /// The most that one call may cost.
+    pub price: Cost,
+    /// All bills so far.
+    pub bills: BillTotals,
+    /// The mean cost of a call, where the ceiling counts as one more bill.
+    pub mean_bill: f64,
+    /// Whether one more call fits the budget.
+    pub is_affordable: bool,
     in_flight_count: u32,
     /// The most calls in flight, for a service whose calls take hours; `None` if calls return soon.
     limit: Option<u32>,
-    is_affordable: bool,
 }
 
 impl Lane {
@@ -33,29 +37,9 @@ impl Lane {
         }
     }
 
-    /// The most that one call may cost.
-    pub const fn price(&self) -> Cost {
-        self.price
-    }
-
-    /// All bills so far.
-    pub const fn bills(&self) -> &BillTotals {
-        &self.bills
-    }
-
-    /// The mean cost of a call, where the ceiling counts as one more bill.
-    pub const fn mean_bill(&self) -> f64 {
-        self.mean_bill
-    }
-
     /// Calls in flight.
     pub const fn in_flight_count(&self) -> usize {
         self.in_flight_count as usize
-    }
-
-    /// Whether one more call fits the budget.
-    pub const fn is_affordable(&self) -> bool {
-        self.is_affordable
     }
 
     /// Whether calls take hours: other services are called meanwhile.

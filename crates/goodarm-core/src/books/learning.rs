@@ -34,7 +34,7 @@ impl ScoreTotals {
 pub(crate) struct Learning {
     attributes: Vec<(Prior, ScoreTotals)>,
     pub(crate) bills: BillModel,
-    observation_count: u64,
+    pub(super) observation_count: u64,
     refresh_at: u64,
 }
 
@@ -49,10 +49,6 @@ impl Learning {
             observation_count: 0,
             refresh_at: refresh_interval(problem.arm_count()),
         }
-    }
-
-    pub(super) const fn observation_count(&self) -> u64 {
-        self.observation_count
     }
 
     pub(super) fn prior(&self, attribute: AttributeId) -> &Prior {
@@ -78,7 +74,7 @@ impl Learning {
     /// Learns again from everything so far.
     pub(super) fn refresh(&mut self, problem: &Problem, pairs: &Pairs, arms: &Arms, funds: &Funds) {
         let news = self.observation_count / REFRESH_SHARE;
-        self.refresh_at = self.observation_count + refresh_interval(arms.count()).max(news);
+        self.refresh_at = self.observation_count + refresh_interval(problem.arm_count()).max(news);
         for attribute in problem.attributes() {
             let declared = problem.attribute(attribute);
             let prior = &mut self.attributes[attribute.index()].0;
@@ -100,7 +96,7 @@ impl Learning {
         let bills_of = |attribute| {
             let is_lead = problem.lead(attribute) == attribute;
             if is_lead {
-                funds.lane(problem.service_of(attribute)).bills()
+                &funds.lane(problem.service_of(attribute)).bills
             } else {
                 &BillTotals::NONE
             }

@@ -133,7 +133,7 @@ impl Books {
         if !matches!(self.problem.guarantee(), Guarantee::Lent | Guarantee::Nothing) {
             return Err(AddArmsError::NotLending);
         }
-        if self.arms.count().saturating_add(count) > ARMS_MAX {
+        if self.problem.arm_count().saturating_add(count) > ARMS_MAX {
             return Err(AddArmsError::Full);
         }
         self.changes.clear();

@@ -13,11 +13,15 @@ use crate::units::{ArmId, AttributeId, GeneratorId, Label};
 /// The state of a question.
 #[derive(Clone, Debug)]
 pub struct QuestionState {
-    pub(super) certified: Option<ArmId>,
-    spent_on_votes: Cost,
-    spent_on_answers: Cost,
+    /// The answer that is certified.
+    pub certified: Option<ArmId>,
+    /// The cost of votes on its answers.
+    pub spent_on_votes: Cost,
+    /// The cost of its fresh answers.
+    pub spent_on_answers: Cost,
     fresh: Vec<FreshCounts>,
-    pub(super) new_count: usize,
+    /// Fresh answers that differ from all earlier ones.
+    pub new_count: usize,
     /// One entry for each attribute with votes.
     votes: Vec<(AttributeId, VoteHistory)>,
 }
@@ -126,11 +130,6 @@ impl QuestionState {
         }
     }
 
-    /// The answer that is certified.
-    pub const fn certified(&self) -> Option<ArmId> {
-        self.certified
-    }
-
     /// Whether one of its answers is certified.
     pub const fn is_answered(&self) -> bool {
         self.certified.is_some()
@@ -182,16 +181,6 @@ impl QuestionState {
         *spent = spent.saturating_add(bill);
     }
 
-    /// The cost of votes on its answers.
-    pub const fn spent_on_votes(&self) -> Cost {
-        self.spent_on_votes
-    }
-
-    /// The cost of its fresh answers.
-    pub const fn spent_on_answers(&self) -> Cost {
-        self.spent_on_answers
-    }
-
     /// Fresh answers that were asked for; a void call and its retries count once.
     pub fn asked_count(&self) -> usize {
         self.fresh.iter().map(|fresh| fresh.asked).sum()
@@ -210,10 +199,5 @@ impl QuestionState {
     /// Fresh answers that are back, failed ones included.
     pub fn back_count(&self) -> usize {
         self.fresh.iter().map(|fresh| fresh.back).sum()
-    }
-
-    /// Fresh answers that differ from all earlier ones.
-    pub const fn new_count(&self) -> usize {
-        self.new_count
     }
 }

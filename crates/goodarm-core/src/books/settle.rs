@@ -1,7 +1,5 @@
 //! Outcomes and bills: [`Books::settle`] is the only way in.
 
-use core::fmt;
-
 use thiserror::Error;
 
 use crate::books::streams::{InFlight, StreamPosition};
@@ -20,25 +18,6 @@ pub struct Settlement {
     pub born: Option<ArmId>,
 }
 
-/// The kind of outcome that a call must have, unless it fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExpectedOutcome {
-    /// One score by [`Outcome::Score`], or this many by [`Outcome::Scores`].
-    Scores(usize),
-    /// The final answer to a question, by [`Outcome::Answer`].
-    Answer,
-}
-
-impl fmt::Display for ExpectedOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Scores(1) => f.write_str("one score"),
-            Self::Scores(count) => write!(f, "{count} scores"),
-            Self::Answer => f.write_str("the answer to a question"),
-        }
-    }
-}
-
 /// Why an outcome cannot be settled. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -46,14 +25,9 @@ pub enum SettleError {
     /// The ticket was never issued, or has been settled.
     #[error("ticket {} is not outstanding", .0.0)]
     NotOutstanding(Ticket),
-    /// The call was asked for another kind of outcome: one score, several, or an answer.
-    #[error("ticket {} was asked for {expected}", ticket.0)]
-    OtherReply {
-        /// Which call.
-        ticket: Ticket,
-        /// The kind of outcome it was asked for.
-        expected: ExpectedOutcome,
-    },
+    /// The call was asked for another kind of outcome, or for another number of scores.
+    #[error("ticket {} was asked for another kind of outcome: one score, several, or an answer", .0.0)]
+    OtherReply(Ticket),
     /// The attribute does not allow this score. Below its lowest, the call has failed by
     /// [`BlockingFailure::BelowLowest`](crate::BlockingFailure::BelowLowest).
     #[error("score {score} of attribute {attribute} is {reason}")]
@@ -77,7 +51,6 @@ impl Books {
     ) -> Result<Settlement, SettleError> {
         let in_flight = self.streams.in_flight.get(ticket);
         let call = *in_flight.ok_or(SettleError::NotOutstanding(ticket))?;
-        let other = |expected| Err(SettleError::OtherReply { ticket, expected });
         match (call.position.target, outcome) {
             (_, Outcome::Failed(failure)) => Ok(self.fail(ticket, &call, *failure, bill)),
             (Target::Arm(arm, lead), outcome) => {
@@ -89,7 +62,7 @@ impl Books {
                     Outcome::Scores(scores) if members.len() == scores.len() => {
                         checked_scores(&self.problem, members, scores)?
                     }
-                    _ => return other(ExpectedOutcome::Scores(members.len())),
+                    _ => return Err(SettleError::OtherReply(ticket)),
                 };
                 self.take_back(ticket, &call, bill);
                 self.bill(&call, bill);
@@ -111,7 +84,7 @@ impl Books {
                 self.after_observation();
                 Ok(Settlement { born })
             }
-            (Target::Question(..), _) => other(ExpectedOutcome::Answer),
+            (Target::Question(..), _) => Err(SettleError::OtherReply(ticket)),
         }
     }
 

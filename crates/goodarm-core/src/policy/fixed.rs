@@ -98,7 +98,7 @@ fn may_ask(books: &Books, source: Source) -> bool {
         Source::Votes(attribute) => books.lane_of(attribute),
         Source::Generator(generator) => books.lane(books.problem().generator_service(generator)),
     };
-    lane.is_affordable() && !lane.is_held()
+    lane.is_affordable && !lane.is_held()
 }
 
 impl Policy for Fixed {

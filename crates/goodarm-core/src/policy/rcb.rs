@@ -208,11 +208,11 @@ impl RemainingCost {
             // An arm is not begun if one of its attributes cannot be paid for, or gets no more calls: it is
             // blocked, or exact and already called.
             let lane = books.lane_of(attribute);
-            if !lane.is_affordable() || pair.evidence.closed {
+            if !lane.is_affordable || pair.evidence.closed {
                 return None;
             }
             let need = level + base + MARGIN;
-            let prospect = self.memory.prospect(books, (arm, attribute), OPTIMISM);
+            let prospect = self.memory.prospect(books, (arm, attribute));
             let outlook = prospect.outlook(books, (arm, attribute), need);
             let lead = problem.lead(attribute);
             let ahead = pair.tally.dispatched_count - pair.evidence.count;
@@ -226,7 +226,7 @@ impl RemainingCost {
     }
 
     fn pass_probability(&mut self, books: &Books, pair: (ArmId, AttributeId)) -> f64 {
-        self.memory.prospect(books, pair, OPTIMISM).pass_probability()
+        self.memory.prospect(books, pair).pass_probability()
     }
 
     /// The stages of a new answer, and the probability that it passes all of them, by the priors alone.
@@ -241,7 +241,7 @@ impl RemainingCost {
             let lane = books.lane_of(lead);
             add_stage(&mut stages, lead, outlook, || Stage {
                 is_slow: lane.is_slow(),
-                ..Stage::new(lane.mean_bill(), lead, outlook)
+                ..Stage::new(lane.mean_bill, lead, outlook)
             });
         }
         let chance = stages.iter().map(|stage| stage.outlook.pass_probability).product();

@@ -25,7 +25,7 @@ impl Measure for MoneySpent {
         let tally = books.tally(arm, problem.lead(attribute));
         let spent = match problem.questions() {
             Some(questions) if problem.are_votes(attribute) => {
-                books.question(questions.of(arm)).spent_on_votes()
+                books.question(questions.of(arm)).spent_on_votes
             }
             _ => tally.spent,
         };

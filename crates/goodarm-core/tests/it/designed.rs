@@ -123,7 +123,7 @@ pub(crate) fn open_targets(books: &Books) -> Vec<Target> {
         }
         for generator in questions.generator_ids() {
             if books.takes_fresh(question, generator)
-                && books.lane(problem.generator_service(generator)).is_affordable()
+                && books.lane(problem.generator_service(generator)).is_affordable
             {
                 targets.push(Target::Question(question, Source::Generator(generator)));
             }
@@ -261,7 +261,7 @@ fn check(books: &Books, out: &[Out]) {
         }
         for (question, arm) in answered {
             assert!(books.active_answers(question).is_empty());
-            assert_eq!(books.question(question).certified(), Some(arm));
+            assert_eq!(books.question(question).certified, Some(arm));
         }
     }
 }

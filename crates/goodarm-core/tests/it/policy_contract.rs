@@ -50,7 +50,7 @@ fn every_unit_spent_is_on_some_pair_and_some_attribute() {
         let zero = goodarm_core::Cost::ZERO;
         let by_attribute = problem
             .attributes()
-            .map(|m| books.lane_of(m).bills().spent)
+            .map(|m| books.lane_of(m).bills.spent)
             .fold(zero, |sum, cost| sum + cost);
         let by_pair = problem
             .arms()

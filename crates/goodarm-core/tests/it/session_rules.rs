@@ -191,7 +191,7 @@ fn calls_in_flight_are_limited_by_what_they_are_expected_to_cost() {
         session.tell(pull.ticket, 1.0, Cost::from_units(1)).expect("it is in flight");
         ask_all(&mut session, &mut in_flight);
     }
-    let mean_bill = session.books().lane_of(FIRST).mean_bill();
+    let mean_bill = session.books().lane_of(FIRST).mean_bill;
     let expected = f64::from(u32::try_from(in_flight.len()).unwrap()) * mean_bill;
     assert!((100.0..=120.0).contains(&expected), "{expected}");
     assert!(in_flight.len() > 100, "2 % of 5,800, at little more than 1 each: {}", in_flight.len());

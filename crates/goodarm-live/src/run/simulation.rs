@@ -278,7 +278,7 @@ fn can_ask_about_others(run: &Run, verifier: usize) -> bool {
             books.takes_fresh(question, generator) && state.asked_count() == state.back_count()
         };
         let questions = books.problem().questions().expect("only they have generators");
-        return books.lane(books.problem().generator_service(generator)).is_affordable()
+        return books.lane(books.problem().generator_service(generator)).is_affordable
             && questions.ids().any(is_free);
     };
     if books.problem().are_votes(attribute) {

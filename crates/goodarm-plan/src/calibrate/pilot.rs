@@ -22,17 +22,13 @@ pub(super) struct Pilot {
     pub(super) arms: Vec<ArmId>,
     /// Candidates that some verifier was not recorded on.
     pub(super) left_out: usize,
-    pub(super) verifiers: Vec<PilotVerifier>,
+    /// Without what depends on labels.
+    pub(super) verifiers: Vec<VerifierReport>,
+    /// The mean scores by each verifier.
+    pub(super) columns: Vec<PilotScores>,
     /// Fewest and most calls of a noisy verifier on an answer.
     pub(super) calls: (usize, usize),
     pub(super) unit: Unit,
-}
-
-/// One mean score that the job asks for.
-pub(super) struct PilotVerifier {
-    /// Without what depends on labels.
-    pub(super) report: VerifierReport,
-    pub(super) column: PilotScores,
 }
 
 /// The results for one verifier.
@@ -92,8 +88,9 @@ impl Pilot {
         let counts: Vec<usize> = noisy.flat_map(|(_, all)| all.iter().map(Vec::len)).collect();
         let calls =
             (counts.iter().copied().min().unwrap_or(1), counts.iter().copied().max().unwrap_or(1));
-        let verifiers = terms.iter().zip(&all).map(|(terms, all)| verifier(terms, all)).collect();
-        Ok(Self { arms, left_out, verifiers, calls, unit: job.unit() })
+        let (verifiers, columns) =
+            terms.iter().zip(&all).map(|(terms, all)| verifier(terms, all)).unzip();
+        Ok(Self { arms, left_out, verifiers, columns, calls, unit: job.unit() })
     }
 }
 
@@ -133,7 +130,7 @@ fn recordings(job: &Job, path: &Path) -> Result<Vec<Recording>, CalibrateError> 
     }
 }
 
-fn verifier(terms: &VerifierTerms, all: &[Vec<RecordedOutcome>]) -> PilotVerifier {
+fn verifier(terms: &VerifierTerms, all: &[Vec<RecordedOutcome>]) -> (VerifierReport, PilotScores) {
     let (lowest, highest) = range(terms.scores);
     let stays = stays(terms);
     let threshold = match stays {
@@ -164,7 +161,7 @@ fn verifier(terms: &VerifierTerms, all: &[Vec<RecordedOutcome>]) -> PilotVerifie
         failed: all.iter().flatten().filter(|outcome| outcome.score.is_none()).count(),
         is_exact: terms.scores == Scores::Exact,
     };
-    PilotVerifier { report, column: PilotScores { means, threshold } }
+    (report, PilotScores { means, threshold })
 }
 
 /// A failed call counts as the lowest score, as in a run; without a lowest score, the answer has no mean.

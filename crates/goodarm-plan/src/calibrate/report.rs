@@ -1,11 +1,11 @@
 //! The result of a calibration, as data for the text and the JSON.
 
-use goodarm_core::calibration::{Calibration, Goal, PilotScores, StepLabels, ThresholdPath};
+use goodarm_core::calibration::{Calibration, Goal, StepLabels, ThresholdPath};
 use goodarm_record::job_file::Unit;
 use serde::Serialize;
 
+use super::pilot::Pilot;
 pub use super::pilot::VerifierReport;
-use super::pilot::{Pilot, PilotVerifier};
 use super::real;
 
 /// The result of a calibration.
@@ -107,9 +107,9 @@ impl CalibrationData<'_> {
     /// The report.
     pub(super) fn report(&self, path: &ThresholdPath, walked: &Calibration) -> CalibrationReport {
         let step = walked.chosen.map(|chosen| &path.steps()[chosen]);
-        let verifiers = self.pilot.verifiers.iter().enumerate().map(|(place, verifier)| {
+        let verifiers = (0..self.pilot.verifiers.len()).map(|place| {
             let threshold = step.map(|step| step.thresholds[place]);
-            self.verifier(verifier, threshold)
+            self.verifier(place, threshold)
         });
         let settings = CalibrationSettings {
             precision: self.goal.precision(),
@@ -132,18 +132,19 @@ impl CalibrationData<'_> {
         }
     }
 
-    fn verifier(&self, verifier: &PilotVerifier, threshold: Option<f64>) -> VerifierReport {
+    fn verifier(&self, place: usize, threshold: Option<f64>) -> VerifierReport {
+        let (verifier, column) = (&self.pilot.verifiers[place], &self.pilot.columns[place]);
         let means = |wanted: bool| {
             let labels = self.labels.iter().filter(|(_, is_right)| *is_right == wanted);
             let mut means: Vec<f64> =
-                labels.filter_map(|(place, _)| verifier.column.means[*place]).collect();
+                labels.filter_map(|(place, _)| column.means[*place]).collect();
             means.sort_by(f64::total_cmp);
             means
         };
         VerifierReport {
-            new_threshold: threshold.filter(|_| verifier.report.stays.is_none()),
+            new_threshold: threshold.filter(|_| verifier.stays.is_none()),
             auc: auc(&means(true), &means(false)),
-            ..verifier.report.clone()
+            ..verifier.clone()
         }
     }
 
@@ -180,10 +181,8 @@ impl CalibrationData<'_> {
             let rate = real(row.right_count) / real(row.label_count());
             Some(shared(path.tested().labels_at_rate(rate)?, path.share_kept(place)))
         });
-        let columns: Vec<PilotScores> =
-            self.pilot.verifiers.iter().map(|verifier| verifier.column.clone()).collect();
         let lower = REACHES.iter().copied().filter(|reach| *reach < self.goal.precision());
-        let reached = lower.rev().find(|precision| self.is_shown(&columns, *precision));
+        let reached = lower.rev().find(|precision| self.is_shown(*precision));
         Shortfall {
             is_untestable: path.starts().is_empty(),
             labels_if_right: if_right.min(),
@@ -193,9 +192,9 @@ impl CalibrationData<'_> {
     }
 
     /// Whether the labels show another precision.
-    fn is_shown(&self, columns: &[PilotScores], precision: f64) -> bool {
+    fn is_shown(&self, precision: f64) -> bool {
         Goal::new(precision, self.goal.delta()).is_ok_and(|goal| {
-            let path = ThresholdPath::new(columns, goal, self.planned);
+            let path = ThresholdPath::new(&self.pilot.columns, goal, self.planned);
             path.walk(self.labels).chosen.is_some()
         })
     }

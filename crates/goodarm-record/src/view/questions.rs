@@ -66,7 +66,7 @@ impl QuestionsView {
         let problem = books.problem();
         let questions = problem.questions()?;
         let made = account.began_with..problem.arm_count();
-        let spent = questions.ids().map(|question| books.question(question).spent_on_answers());
+        let spent = questions.ids().map(|question| books.question(question).spent_on_answers);
         let by = |generator| {
             let is_own =
                 move |arm: &ArmId| books.origin(*arm) == Some(Source::Generator(generator));
@@ -122,7 +122,7 @@ impl AnsweredQuestion {
         let (question, label) = (questions.of(arm), questions.label(arm));
         let state = books.question(question);
         let mut calls = state.back_count() as u64;
-        let mut spent = state.spent_on_answers().saturating_add(state.spent_on_votes());
+        let mut spent = state.spent_on_answers.saturating_add(state.spent_on_votes);
         for attribute in problem.attributes() {
             if problem.are_votes(attribute) {
                 calls += books.question(question).votes_returned_count(attribute);
@@ -189,16 +189,16 @@ impl<'a> QuestionOutcome<'a> {
         let spent =
             answers.iter().flat_map(|&arm| attributes().map(move |it| books.tally(arm, it).spent));
         Self {
-            status: if state.certified().is_some() { "answered" } else { "open" },
-            answer: state.certified().map(|arm| candidates.id(arm)),
-            final_answer: state.certified().and_then(|arm| {
+            status: if state.certified.is_some() { "answered" } else { "open" },
+            answer: state.certified.map(|arm| candidates.id(arm)),
+            final_answer: state.certified.and_then(|arm| {
                 let candidate = candidates.get(arm);
                 Some(text_of(candidate.field(FINAL_ANSWER)?).into_owned())
             }),
             tried: answers.iter().map(|&arm| TriedAnswer::new(books, candidates, arm)).collect(),
             asked: state.asked_count(),
-            spent_on_answers: state.spent_on_answers(),
-            spent_on_votes: state.spent_on_votes(),
+            spent_on_answers: state.spent_on_answers,
+            spent_on_votes: state.spent_on_votes,
             spent_on_checks: spent.fold(Cost::ZERO, Cost::saturating_add),
         }
     }

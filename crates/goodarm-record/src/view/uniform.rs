@@ -37,7 +37,7 @@ pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<Unifo
     let problem = books.problem();
     let question_count = problem.questions().map_or(0, |questions| questions.count());
     let questions = problem.questions().into_iter().flat_map(|questions| questions.ids());
-    let made = questions.map(|question| books.question(question).spent_on_answers());
+    let made = questions.map(|question| books.question(question).spent_on_answers);
     let made = made.fold(Cost::ZERO, Cost::saturating_add);
     let rule = if problem.questions().is_some() { RULE_OF_QUESTIONS } else { RULE };
     let calls_per_answer: Vec<u64> = problem.attributes().map(calls).collect();

@@ -68,14 +68,14 @@ impl ByQuestion {
             let spent = &self.spent[place * self.service_count..][..self.service_count];
             ReportQuestion {
                 id: String::new(),
-                status: if state.certified().is_some() { "answered" } else { "open" },
-                certified: state.certified().map(|arm| arm.0),
+                status: if state.certified.is_some() { "answered" } else { "open" },
+                certified: state.certified.map(|arm| arm.0),
                 tried: questions.answers(question).iter().map(|arm| arm.0).collect(),
                 asked: state.asked_count(),
                 calls: u64::from(self.call_counts[place]),
                 spent: spent.iter().copied().fold(Cost::ZERO, Cost::saturating_add),
-                spent_on_answers: state.spent_on_answers(),
-                spent_on_votes: state.spent_on_votes(),
+                spent_on_answers: state.spent_on_answers,
+                spent_on_votes: state.spent_on_votes,
             }
         };
         questions.ids().map(of).collect()

@@ -89,7 +89,7 @@ impl Policy for QuestionOracle {
             let generator = GeneratorId(0);
             if !questions.generators().is_empty()
                 && books.takes_fresh(question, generator)
-                && books.lane(books.problem().generator_service(generator)).is_affordable()
+                && books.lane(books.problem().generator_service(generator)).is_affordable
             {
                 fresh(Source::Generator(generator), questions.generators()[0].price.units());
             }

@@ -46,7 +46,7 @@ pub(crate) fn run(
     // A call is paid by the first attribute that it scores.
     let spent_on = |attribute| {
         let is_paid = problem.lead(attribute) == attribute;
-        if is_paid { books.lane_of(attribute).bills().spent.units() } else { 0.0 }
+        if is_paid { books.lane_of(attribute).bills.spent.units() } else { 0.0 }
     };
     Ok(Trial {
         good_count: world.answerable_count(),

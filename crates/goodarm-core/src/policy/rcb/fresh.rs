@@ -180,7 +180,7 @@ impl RemainingCost {
         }
         let state = books.question(question);
         if let FreshRule::Fixed { count } = self.fresh_rule {
-            let given = questions.answers(question).len() - state.new_count();
+            let given = questions.answers(question).len() - state.new_count;
             let first = GeneratorId::at(0);
             let is_due = given + state.asked_count() < count && may_ask(books, question, first);
             return is_due.then_some((0.0, Source::Generator(first)));
@@ -200,13 +200,13 @@ impl RemainingCost {
             FreshRule::Joint => self.theta(books, question, None),
             FreshRule::OneByOne { .. } | FreshRule::Fixed { .. } => self.population.theta,
         };
-        let new = (real_size(state.new_count()) + 1.0) / (real_size(state.back_count()) + 1.0);
+        let new = (real_size(state.new_count) + 1.0) / (real_size(state.back_count()) + 1.0);
         let mut best: Option<(f64, Source)> = None;
         let asked = questions.generator_ids().filter(|&it| may_ask(books, question, it));
         for generator in asked {
             let own = self.population.thetas.get(generator.index()).copied();
             let theta = blend(theta, own.unwrap_or(theta), self.population.theta);
-            let bill = lane(books, generator).mean_bill();
+            let bill = lane(books, generator).mean_bill;
             let price = bill / (theta * new * new) + self.index_at(theta);
             if best.is_none_or(|(least, _)| price < least) {
                 best = Some((price, Source::Generator(generator)));
@@ -239,8 +239,7 @@ impl RemainingCost {
         let answer_count = problem.answers(question).len();
         #[expect(clippy::cast_precision_loss, reason = "a count of votes")]
         let new = ((real_size(answer_count) + 1.0) / (votes_back as f64 + 1.0)).min(1.0);
-        let price =
-            books.lane_of(attribute).mean_bill() / (theta * new * new) + self.index_at(theta);
+        let price = books.lane_of(attribute).mean_bill / (theta * new * new) + self.index_at(theta);
         Some((price, Source::Votes(attribute)))
     }
 
@@ -270,12 +269,12 @@ fn is_tested(books: &Books, arm: ArmId) -> bool {
 
 fn may_be_fresh(books: &Books, question: QuestionId) -> bool {
     let mut generators = books.problem().questions().into_iter().flat_map(|it| it.generator_ids());
-    generators.any(|it| books.takes_fresh(question, it) && lane(books, it).is_affordable())
+    generators.any(|it| books.takes_fresh(question, it) && lane(books, it).is_affordable)
 }
 
 fn may_ask(books: &Books, question: QuestionId, generator: GeneratorId) -> bool {
     let lane = lane(books, generator);
-    books.takes_fresh(question, generator) && lane.is_affordable() && !lane.is_held()
+    books.takes_fresh(question, generator) && lane.is_affordable && !lane.is_held()
 }
 
 fn lane(books: &Books, generator: GeneratorId) -> &Lane {

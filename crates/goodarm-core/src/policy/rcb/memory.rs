@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use crate::books::Books;
 use crate::outlook::Prospect;
+use crate::policy::rcb::OPTIMISM;
 use crate::problem::ScoreModel;
 use crate::units::{ArmId, AttributeId};
 
@@ -45,7 +46,6 @@ impl Memory {
         &mut self,
         books: &Books,
         (arm, attribute): (ArmId, AttributeId),
-        optimism: f64,
     ) -> &Prospect {
         let tally = books.tally(arm, attribute);
         let returned_count = tally.returned_count;
@@ -55,19 +55,14 @@ impl Memory {
             && lately.arm == arm
             && lately.epoch == self.epoch;
         if !is_known {
-            let prospect = self.computed(books, (arm, attribute), optimism);
+            let prospect = self.computed(books, (arm, attribute));
             self.lately[index] =
                 CachedProspect { arm, epoch: self.epoch, returned_count, prospect };
         }
         &self.lately[index].prospect
     }
 
-    fn computed(
-        &mut self,
-        books: &Books,
-        (arm, attribute): (ArmId, AttributeId),
-        optimism: f64,
-    ) -> Prospect {
+    fn computed(&mut self, books: &Books, (arm, attribute): (ArmId, AttributeId)) -> Prospect {
         let tally = books.tally(arm, attribute);
         let returned_count = tally.returned_count;
         let is_binary = books.problem().attribute(attribute).scores == ScoreModel::Binary;
@@ -78,12 +73,12 @@ impl Memory {
             let (count, successes) = (returned_count as usize, tally.sum as usize);
             let index = attribute.index() * ALIKE + count * (count + 1) / 2 + successes;
             if self.alike[index].0 != self.epoch {
-                let prospect = Prospect::of(books, (arm, attribute), optimism);
+                let prospect = Prospect::of(books, (arm, attribute), OPTIMISM);
                 self.alike[index] = (self.epoch, prospect);
             }
             self.alike[index].1
         } else {
-            Prospect::of(books, (arm, attribute), optimism)
+            Prospect::of(books, (arm, attribute), OPTIMISM)
         }
     }
 }

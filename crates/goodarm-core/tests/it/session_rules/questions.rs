@@ -1,7 +1,7 @@
 //! Questions: several answers of which at most one is certified, votes on all of them at once, and answers
 //! that are born.
 
-use goodarm_core::books::{AddArmsError, DispatchError, ExpectedOutcome, LendError};
+use goodarm_core::books::{AddArmsError, DispatchError, LendError};
 use goodarm_core::problem::design::{DesignError, PROPOSED_ANSWERS_MAX};
 use goodarm_core::{
     ArmId, ArmStatus, Ask, AttributeId, BlockingFailure, Books, Call, Choice, Cost, CountedFailure,
@@ -113,7 +113,7 @@ fn a_vote_scores_every_answer_for_one_price() {
     assert_eq!(answer(&mut books, &pull, 8), None);
     assert_eq!(sums(&books), [(1, 0.0), (1, 1.0), (1, 0.0), (0, 0.0)]);
     assert_eq!((books.ledger().settled(), books.observation_count()), (UNIT, 1));
-    assert_eq!(books.question(QUESTION).spent_on_votes(), UNIT);
+    assert_eq!(books.question(QUESTION).spent_on_votes, UNIT);
     // An unreadable final answer, one that no arm has, and a failed call are votes for no arm.
     let pull = ask(&mut books, VOTES);
     books.answer(pull.ticket, None, UNIT).unwrap();
@@ -268,7 +268,7 @@ fn equal_answers_are_one() {
     assert_eq!(vote(&mut books, 2), Some(ArmId(2)));
     assert_eq!(fresh(&mut books, 2), None, "a proposed one");
     let state = books.question(QUESTION);
-    assert_eq!((state.asked_count(), state.back_count(), state.new_count()), (3, 3, 1));
+    assert_eq!((state.asked_count(), state.back_count(), state.new_count), (3, 3, 1));
     set.labels = vec![vec![4, 4]];
     assert_eq!(set.refusal(), DesignError::SameAnswer { arm: 1, question: QUESTION });
 }
@@ -375,11 +375,11 @@ fn a_reply_of_the_wrong_kind_changes_nothing() {
     let judged = books.dispatch(Target::Arm(ArmId(0), SECOND)).unwrap();
     let before = picture(&books);
     let ticket = asked.ticket;
-    let wrong = Err(SettleError::OtherReply { ticket, expected: ExpectedOutcome::Answer });
+    let wrong = Err(SettleError::OtherReply(ticket));
     assert_eq!(books.tell(ticket, 1.0, UNIT), wrong);
     assert_eq!(books.tell_all(ticket, &[Some(1.0)], UNIT), wrong);
     let ticket = judged.ticket;
-    let wrong = SettleError::OtherReply { ticket, expected: ExpectedOutcome::Scores(1) };
+    let wrong = SettleError::OtherReply(ticket);
     assert_eq!(books.answer(ticket, Some(Label(0)), UNIT), Err(wrong));
     // A vote is asked of the question, by any of the ways in.
     let votes = DispatchError::AskedOfQuestions(FIRST);

@@ -1,6 +1,6 @@
 //! One call, several scores: one price, one ticket, one record, and a stream for each pair.
 
-use goodarm_core::books::{DispatchError, ExpectedOutcome};
+use goodarm_core::books::DispatchError;
 use goodarm_core::problem::design::DesignError;
 use goodarm_core::{
     ArmId, ArmStatus, Ask, AttributeId, BlockingFailure, Books, CountedFailure, Design, Event,
@@ -242,7 +242,7 @@ fn a_reply_of_the_wrong_kind_is_refused_and_changes_nothing() {
     let pull = send(&mut books, 0, FIRST);
     let before = picture(&books);
     let ticket = pull.ticket;
-    let other = Err(SettleError::OtherReply { ticket, expected: ExpectedOutcome::Scores(2) });
+    let other = Err(SettleError::OtherReply(ticket));
     assert_eq!(books.tell(ticket, 1.0, UNIT), other);
     for scores in [&[][..], &[Some(1.0)], &[Some(1.0); 3]] {
         assert_eq!(books.tell_all(ticket, scores, UNIT), other);

@@ -157,7 +157,7 @@ fn a_blocking_failure_ends_the_stream_and_does_not_reject_the_arm() {
             assert_eq!(books.status(ARM), ArmStatus::Undecided, "{reason:?} {guarantee:?}");
             assert_eq!(books.tally(ARM, FIRST).spent, Cost::from_units(6), "it is paid");
             let totals = books.totals(FIRST);
-            let bills = books.lane_of(FIRST).bills();
+            let bills = books.lane_of(FIRST).bills;
             assert_eq!((totals.returned_count, bills.count), (5, 6));
             assert!((totals.score_sum - 5.0).abs() < 1e-12, "{}", totals.score_sum);
         }
