@@ -144,12 +144,6 @@ pub fn json(report: &CalibrationReport) -> String {
     serde_json::to_string_pretty(report).expect("plain data")
 }
 
-/// A number of answers or labels as a real number.
-#[expect(clippy::cast_precision_loss, reason = "counts of answers")]
-pub(crate) const fn real(count: u64) -> f64 {
-    count as f64
-}
-
 /// A name in quotes, printable.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", printable(name))

@@ -10,6 +10,7 @@ use goodarm_files::{GuaranteeName, Scores};
 use goodarm_live::job::{Job, JobError, JobService};
 use goodarm_record::recording::Recording;
 use goodarm_record::terms::{GeneratorTerms, QuestionTerms, VerifierTerms};
+use goodarm_sim::num::{ratio, size};
 use goodarm_sim::plan::{AnswerSpec, PlanGenerator, PlanSpec, PlanVerifier};
 use thiserror::Error;
 
@@ -137,13 +138,13 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
 fn verifier(job: &Job, terms: &VerifierTerms) -> PlanVerifier {
     let criterion = terms.criterion.as_ref();
     let lead = criterion.map(|criterion| &job.terms.verifiers[criterion.first]);
-    let mean = |is_good| job.terms.questions.as_ref().map(|_| mean_of(job, terms, is_good));
+    let means = job.terms.questions.as_ref().map(|_| expected_means(job, terms));
     PlanVerifier {
         calls_of: lead.filter(|lead| lead.name != terms.name).map(|lead| lead.name.clone()),
         solver: terms.solves.is_some(),
         proposes: terms.solves.is_some_and(|solves| solves.proposes),
-        good_mean: mean(true),
-        bad_mean: mean(false),
+        good_mean: means.map(|[good, _]| good),
+        bad_mean: means.map(|[_, bad]| bad),
         ..PlanVerifier::new(&terms.name, terms.ceiling.units(), terms.threshold, terms.scores)
     }
 }
@@ -151,10 +152,13 @@ fn verifier(job: &Job, terms: &VerifierTerms) -> PlanVerifier {
 fn of_answers(job: &Job, spec: PlanSpec) -> Forecast {
     let count = job.candidates.len();
     let simulated = count.min(SIMULATED_ANSWERS_MAX);
-    let scale = ratio(count, simulated);
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    #[expect(clippy::allow_attributes_without_reason, reason = "a share of a count")]
-    let good = (good_share(job) * simulated as f64).round() as usize;
+    let scale = ratio(count, simulated.max(1));
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a count"
+    )]
+    let good = (good_share(job) * size(simulated)).round() as usize;
     let groups = [(good, true), (simulated - good, false)];
     let answers = groups.into_iter().filter(|(count, _)| *count > 0);
     let answers = answers.map(|(count, is_good)| AnswerSpec {
@@ -169,7 +173,7 @@ fn of_answers(job: &Job, spec: PlanSpec) -> Forecast {
 /// A job about questions: a sample stands for all, with the given answers to them.
 fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
     let simulated = terms.count.min(SIMULATED_QUESTIONS_MAX);
-    let scale = ratio(terms.count, simulated);
+    let scale = ratio(terms.count, simulated.max(1));
     let mut given_each = vec![0; terms.count];
     terms.answers.iter().for_each(|&(question, _)| given_each[question as usize] += 1);
     // Evenly over the file: questions with answers may come first.
@@ -195,27 +199,20 @@ fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
     Forecast { spec, scale }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a forecast")]
-fn ratio(count: usize, simulated: usize) -> f64 {
-    count as f64 / simulated.max(1) as f64
-}
-
 /// The mean scores of a good answer of a job, or of a bad one.
 pub fn means(job: &Job, is_good: bool) -> Vec<f64> {
-    job.terms.verifiers.iter().map(|terms| mean_of(job, terms, is_good)).collect()
+    let expected = job.terms.verifiers.iter().map(|terms| expected_means(job, terms));
+    expected.map(|[good, bad]| if is_good { good } else { bad }).collect()
 }
 
-fn mean_of(job: &Job, terms: &VerifierTerms, is_good: bool) -> f64 {
-    let expect = job.settings.expect;
-    let threshold = terms.threshold;
-    match (terms.scores == Scores::Exact, is_good) {
-        // An answer that fails a check costs almost nothing, so a forecast does not count it.
-        (true, _) => 1.0,
-        (false, true) => {
-            expect.and_then(|expect| expect.good_mean).unwrap_or(f64::midpoint(threshold, 1.0))
-        }
-        (false, false) => expect.and_then(|expect| expect.bad_mean).unwrap_or(0.5 * threshold),
-    }
+/// The mean scores of a good and of a bad answer by a verifier: those of `[expect]`, or a guess.
+fn expected_means(job: &Job, terms: &VerifierTerms) -> [f64; 2] {
+    let expect = job.settings.expect.filter(|_| terms.scores != Scores::Exact);
+    let [good, bad] = goodarm_sim::plan::guessed_means(terms.scores, terms.threshold);
+    [
+        expect.and_then(|expect| expect.good_mean).unwrap_or(good),
+        expect.and_then(|expect| expect.bad_mean).unwrap_or(bad),
+    ]
 }
 
 /// The answers of a recording, with the means of the job's verifiers.

@@ -178,18 +178,12 @@ pub fn figure(plan: &Plan) -> Figure {
         Some(_) => "answered questions",
         None => "certified answers",
     };
-    let caption = match plan.questions {
-        Some(_) => format!("{}.", subject(plan)),
-        None => format!(
-            "{}, {} of them good, δ = {}; {}.",
-            counted(plan.answers, "answer"),
-            plan.good,
-            plan.delta,
-            counted(plan.repetitions, "simulated session")
-        ),
-    };
     let (x, y) = (Axis::linear("budget"), Axis::linear(certified));
-    Figure::new("What the budget buys", caption, vec![Panel::lines("", x, y, series)])
+    Figure::new(
+        "What the budget buys",
+        format!("{}.", subject(plan)),
+        vec![Panel::lines("", x, y, series)],
+    )
 }
 
 #[cfg(test)]

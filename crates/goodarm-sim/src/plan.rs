@@ -24,6 +24,7 @@ use crate::trial::{Method, Trial, TrialError, TrialSettings};
 use crate::world::{BillLaw, Failures, Latency, World};
 use crate::world_error::PAIRS_MAX;
 
+pub use self::questions::guessed_means;
 pub use self::result::{Plan, PlanStep, Purchase, PurchaseTheory, Spread, StepTheory, Truncation};
 pub use self::spec::{AnswerSpec, PlanGenerator, PlanSpec, PlanVerifier};
 

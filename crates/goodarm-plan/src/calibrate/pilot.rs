@@ -10,6 +10,7 @@ use goodarm_record::job_file::Unit;
 use goodarm_record::recording::{self, RecordedOutcome, Recording};
 use goodarm_record::terms::VerifierTerms;
 use goodarm_record::view::noise::{self, Noise};
+use goodarm_sim::num::size;
 use serde::Serialize;
 
 use super::{CalibrateError, quoted};
@@ -156,7 +157,7 @@ fn verifier(terms: &VerifierTerms, all: &[Vec<RecordedOutcome>]) -> (VerifierRep
         stays,
         auc: None,
         noise: noise::noise(scores.iter()),
-        price: spent / super::real(calls.max(1) as u64),
+        price: spent / size(calls.max(1)),
         calls,
         failed: all.iter().flatten().filter(|outcome| outcome.score.is_none()).count(),
         is_exact: terms.scores == Scores::Exact,
@@ -172,7 +173,7 @@ fn mean(scores: Scores, outcomes: &[RecordedOutcome], lowest: f64, highest: f64)
     };
     let given: Option<Vec<f64>> = outcomes.iter().map(|outcome| outcome.score.or(failed)).collect();
     let given = given.filter(|given| !given.is_empty())?;
-    let mean = given.iter().sum::<f64>() / super::real(given.len() as u64);
+    let mean = given.iter().sum::<f64>() / size(given.len());
     Some(mean.clamp(lowest, highest))
 }
 

@@ -2,11 +2,11 @@
 
 use goodarm_core::calibration::{Calibration, Goal, StepLabels, ThresholdPath};
 use goodarm_record::job_file::Unit;
+use goodarm_sim::num::{real, size};
 use serde::Serialize;
 
 use super::pilot::Pilot;
 pub use super::pilot::VerifierReport;
-use super::real;
 
 /// The result of a calibration.
 #[derive(Clone, Debug, Serialize)]
@@ -215,9 +215,9 @@ fn auc(right: &[f64], wrong: &[f64]) -> Option<f64> {
     let wins = right.iter().map(|mean| {
         let below = wrong.partition_point(|other| other < mean);
         let not_above = wrong.partition_point(|other| other <= mean);
-        0.5 * (real(below as u64) + real(not_above as u64))
+        0.5 * (size(below) + size(not_above))
     });
-    Some(wins.sum::<f64>() / (real(right.len() as u64) * real(wrong.len() as u64)))
+    Some(wins.sum::<f64>() / (size(right.len()) * size(wrong.len())))
 }
 
 /// A little more than the price of a check in a job.

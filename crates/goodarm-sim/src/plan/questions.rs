@@ -120,12 +120,18 @@ impl PlanSpec {
 
 impl PlanVerifier {
     /// The mean scores of a good and of a bad answer to a question.
-    pub fn question_means(&self) -> [f64; 2] {
-        let is_exact = self.scores == Scores::Exact;
-        // An answer that fails a check costs almost nothing, so a plan need not count it.
-        let good = if is_exact { 1.0 } else { f64::midpoint(self.threshold, 1.0) };
-        let bad = if is_exact { 1.0 } else { 0.5 * self.threshold };
+    fn question_means(&self) -> [f64; 2] {
+        let [good, bad] = guessed_means(self.scores, self.threshold);
         [self.good_mean.unwrap_or(good), self.bad_mean.unwrap_or(bad)]
+    }
+}
+
+/// The mean scores of a good and of a bad answer by a verifier of which only the threshold is known.
+pub fn guessed_means(scores: Scores, threshold: f64) -> [f64; 2] {
+    match scores {
+        // An answer that fails a check costs almost nothing, so a plan need not count it.
+        Scores::Exact => [1.0, 1.0],
+        _ => [f64::midpoint(threshold, 1.0), 0.5 * threshold],
     }
 }
 

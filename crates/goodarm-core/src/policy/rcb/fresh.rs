@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use crate::books::{ArmStatus, Books, Lane};
 use crate::call::{Source, Target};
-use crate::num::real_size;
+use crate::num::{real, real_size};
 use crate::policy::rcb::{RemainingCost, Stage, rescale_pass_probabilities, staged_index};
 use crate::units::{ArmId, GeneratorId, QuestionId};
 
@@ -237,8 +237,7 @@ impl RemainingCost {
             return None;
         }
         let answer_count = problem.answers(question).len();
-        #[expect(clippy::cast_precision_loss, reason = "a count of votes")]
-        let new = ((real_size(answer_count) + 1.0) / (votes_back as f64 + 1.0)).min(1.0);
+        let new = ((real_size(answer_count) + 1.0) / (real(votes_back) + 1.0)).min(1.0);
         let price = books.lane_of(attribute).mean_bill / (theta * new * new) + self.index_at(theta);
         Some((price, Source::Votes(attribute)))
     }
