@@ -247,19 +247,15 @@ fn answers(recordings: &[Recording]) -> Option<Vec<AnswerSpec>> {
     let means = ids.into_iter().filter_map(|id| {
         let means = recordings.iter().map(|recording| {
             // A call that failed counts as the lowest score, as in a run.
-            let scores = recording.of(id)?.iter().map(|outcome| outcome.score.unwrap_or(0.0));
-            Some(mean(scores).clamp(0.0, 1.0))
+            let outcomes = recording.of(id)?;
+            let sum: f64 = outcomes.iter().map(|outcome| outcome.score.unwrap_or(0.0)).sum();
+            Some((sum / size(outcomes.len().max(1))).clamp(0.0, 1.0))
         });
         means.collect::<Option<Vec<f64>>>()
     });
     let answers: Vec<AnswerSpec> =
         means.map(|means| AnswerSpec { count: 1, means, spread: 0.0 }).collect();
     (!answers.is_empty()).then_some(answers)
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-    if count > 0.0 { sum / count } else { 0.0 }
 }
 
 /// Larger jobs are forecast from a sample.
