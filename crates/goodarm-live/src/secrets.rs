@@ -1,4 +1,4 @@
-//! Removes the keys of a job from texts, in all encodings in which a text may repeat them.
+//! Removes the keys of a job from texts, as they are and in the usual encodings.
 //!
 //! Each service lists its secrets. The job combines them into one `Redactor`, which every text of a service passes
 //! before it is cut, kept or shown.
@@ -6,16 +6,15 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-mod forms;
-mod layers;
-
-use forms::MatchEnds;
-use layers::{ByteRange, MARKS};
+use aho_corasick::AhoCorasick;
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use serde_json::Value;
 
 /// The secrets of one service, and of its whole job once it is part of one.
 #[derive(Default)]
 pub struct Secrets {
-    own: Redactor,
+    own: Vec<String>,
     of_job: OnceLock<Redactor>,
 }
 
@@ -25,28 +24,22 @@ impl Secrets {
     pub fn add(&mut self, secret: &str) {
         let secret = secret.trim();
         if secret.len() >= SECRET_BYTES_MIN {
-            self.own.add(secret);
-            // A key that looks encoded itself is decoded together with the text around it.
-            let mut bytes = secret.as_bytes().to_vec();
-            while let Some(unescaped) = layers::unescaped(&bytes, &MARKS) {
-                bytes = unescaped.text;
-                let text = str::from_utf8(&bytes).ok().filter(|it| it.len() >= SECRET_BYTES_MIN);
-                text.into_iter().for_each(|text| self.own.add(text));
-            }
+            self.own.push(secret.to_owned());
         }
     }
 
     /// The text with every secret replaced by `***`.
     pub fn remove(&self, text: String) -> String {
-        self.of_job.get().unwrap_or(&self.own).remove(text)
+        match self.of_job.get() {
+            Some(redactor) => redactor.remove(text),
+            None => Redactor::new(self.own.iter()).remove(text),
+        }
     }
 
     /// A redactor of the secrets of all these services. From now on each of them also removes the secrets of the
     /// others.
     pub(crate) fn united<'a>(all: impl Iterator<Item = &'a Self> + Clone) -> Redactor {
-        let mut redactor = Redactor::default();
-        let texts = all.clone().flat_map(|secrets| secrets.own.0.iter());
-        texts.flat_map(|known| &known.texts).for_each(|text| redactor.add_chars(text.clone()));
+        let redactor = Redactor::new(all.clone().flat_map(|secrets| &secrets.own));
         // A service is part of one job. If it ever were of two, the first one's would stay.
         all.for_each(|secrets| drop(secrets.of_job.set(redactor.clone())));
         redactor
@@ -57,110 +50,106 @@ impl Secrets {
 #[derive(Clone, Default)]
 pub(crate) struct Redactor(Option<Arc<KeySearch>>);
 
-#[derive(Clone)]
 struct KeySearch {
-    texts: Vec<Box<[char]>>,
-    /// The bytes that an encoding of a secret may begin with.
-    starts: [bool; 256],
+    /// Each key in each form.
+    forms: Vec<String>,
+    /// Finds the beginning of each form.
+    beginnings: AhoCorasick,
 }
 
 impl Redactor {
-    /// The text with every secret replaced by `***`, in all encodings. Overlapping secrets are all removed. A text
-    /// that is too expensive to search is left out as a whole.
+    fn new<'a>(keys: impl Iterator<Item = &'a String>) -> Self {
+        let (mut forms, mut beginnings) = (Vec::new(), Vec::new());
+        for key in keys {
+            let beginning: String = key.chars().take(BEGINNING_CHARS).collect();
+            forms.extend(forms_of(key));
+            beginnings.extend(forms_of(&beginning));
+        }
+        if forms.is_empty() {
+            return Self(None);
+        }
+        let beginnings = AhoCorasick::new(beginnings).expect("keys are short");
+        Self(Some(Arc::new(KeySearch { forms, beginnings })))
+    }
+
+    /// The text with every secret replaced by `***`. Overlapping secrets are all removed.
     pub(crate) fn remove(&self, text: String) -> String {
         let Some(known) = &self.0 else { return text };
-        let Ok(spans) = known.spans(&text) else { return LEFT_OUT.to_owned() };
-        let Some(&(_, last_end)) = spans.last() else { return text };
-        let mut cleaned = String::with_capacity(text.len());
-        let mut at = 0;
-        for &(start, end) in &spans {
-            cleaned.push_str(&text[at..start]);
-            cleaned.push_str(STRUCK_OUT);
-            at = end;
+        let mut spans = known.spans(&text);
+        spans.sort_unstable();
+        let (mut cleaned, mut copied) = (String::new(), 0);
+        for (start, end) in spans {
+            // A span that touches the one before is a part of the same asterisks.
+            if start > copied || cleaned.is_empty() {
+                cleaned.push_str(&text[copied..start]);
+                cleaned.push_str(STRUCK_OUT);
+            }
+            copied = end.max(copied);
         }
-        cleaned + &text[last_end..]
-    }
-
-    fn add(&mut self, text: &str) {
-        self.add_chars(text.chars().collect());
-    }
-
-    fn add_chars(&mut self, text: Box<[char]>) {
-        let known = self.0.get_or_insert_with(|| {
-            Arc::new(KeySearch { texts: Vec::new(), starts: std::array::from_fn(|_| false) })
-        });
-        let Some(&first) = text.first().filter(|_| !known.texts.contains(&text)) else { return };
-        let known = Arc::make_mut(known);
-        let plus = if first == ' ' { b'+' } else { b'%' };
-        for start in [first.encode_utf8(&mut [0; 4]).as_bytes()[0], b'\\', b'%', b'&', plus] {
-            known.starts[usize::from(start)] = true;
-        }
-        known.texts.push(text);
+        if cleaned.is_empty() { text } else { cleaned + &text[copied..] }
     }
 }
 
 impl KeySearch {
-    /// The ranges of secrets, in order, without overlaps.
-    fn spans(&self, text: &str) -> Result<Vec<ByteRange>, TooMuchWork> {
-        let mut work = WorkBudget { left: text.len().saturating_mul(STEPS_PER_BYTE) + STEPS_MIN };
-        let mut all = Vec::new();
-        self.search(text.as_bytes(), 0, &mut work, &mut all)?;
-        all.sort_unstable();
-        let mut spans: Vec<ByteRange> = Vec::new();
-        for (start, end) in all {
-            let (start, end) = (text.floor_char_boundary(start), text.ceil_char_boundary(end));
-            match spans.last_mut() {
-                Some((_, last_end)) if start <= *last_end => *last_end = end.max(*last_end),
-                _ => spans.push((start, end)),
-            }
-        }
-        Ok(spans)
-    }
-
-    /// Finds secrets in the text, and in what it encodes in up to [`LAYERS_MAX`] layers.
-    fn search(
-        &self,
-        text: &[u8],
-        depth: usize,
-        work: &mut WorkBudget,
-        spans: &mut Vec<ByteRange>,
-    ) -> Result<(), TooMuchWork> {
-        work.take(text.len())?;
-        let mut ends = MatchEnds::default();
-        for (start, &byte) in text.iter().enumerate() {
-            if !self.starts[usize::from(byte)] {
-                continue;
-            }
-            let found = self.texts.iter().filter_map(|secret| ends.of(secret, text, start)).max();
-            spans.extend(found.map(|end| (start, end)));
-            work.take(ends.take_steps())?;
-        }
-        if depth == LAYERS_MAX {
-            return Ok(());
-        }
-        let singly = self.texts.iter().flatten().any(|&c| MARKS.map(char::from).contains(&c));
-        layers::each(text, singly, |decoded| {
-            let mut inner = Vec::new();
-            self.search(&decoded.text, depth + 1, work, &mut inner)?;
-            spans.extend(inner.into_iter().map(|span| decoded.source(span)));
-            Ok(())
-        })
+    /// Start and end of each form of a key, or of as much of its beginning as the text has.
+    fn spans(&self, text: &str) -> Vec<(usize, usize)> {
+        let span = |found: aho_corasick::Match| {
+            let form = &self.forms[found.pattern().as_usize()];
+            let both = text[found.start()..].chars().zip(form.chars());
+            let same = both.take_while(|(seen, of_key)| seen == of_key);
+            (found.start(), found.start() + same.map(|(seen, _)| seen.len_utf8()).sum::<usize>())
+        };
+        self.beginnings.find_overlapping_iter(text).map(span).collect()
     }
 }
 
-/// The remaining steps of a search. A hostile text may have many layers.
-struct WorkBudget {
-    left: usize,
-}
-
-impl WorkBudget {
-    fn take(&mut self, steps: usize) -> Result<(), TooMuchWork> {
-        self.left = self.left.checked_sub(steps).ok_or(TooMuchWork)?;
-        Ok(())
+/// The key in each form that is recognised. The forms of a beginning of the key are beginnings of these, in the same
+/// order.
+fn forms_of(key: &str) -> Vec<String> {
+    let quoted = Value::from(key).to_string();
+    let json = &quoted[1..quoted.len() - 1];
+    let html = key.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let attribute = html.replace('"', "&quot;");
+    let each_byte = |form: fn(u8) -> String| key.bytes().map(form).collect();
+    let mut forms = vec![
+        key.to_owned(),
+        json.to_owned(),
+        json.replace('/', "\\/"),
+        in_ascii(json),
+        attribute.replace('\'', "&#39;"),
+        attribute.replace('\'', "&#x27;"),
+        html,
+        each_byte(|byte| format!("{byte:02x}")),
+        each_byte(|byte| format!("{byte:02X}")),
+        each_byte(|byte| format!("%{byte:02x}")),
+        each_byte(|byte| format!("%{byte:02X}")),
+        each_byte(|byte| plain(byte).unwrap_or_else(|| format!("%{byte:02x}"))),
+        each_byte(|byte| plain(byte).unwrap_or_else(|| format!("%{byte:02X}"))),
+    ];
+    for bytes_before in 0..=2 {
+        let bytes = [&[0; 2][..bytes_before], key.as_bytes()].concat();
+        // Without the digits that also hold bits of the text before or after the key.
+        let digits = (bytes_before * 8).div_ceil(6)..bytes.len() * 8 / 6;
+        forms.push(STANDARD_NO_PAD.encode(&bytes)[digits.clone()].to_owned());
+        forms.push(URL_SAFE_NO_PAD.encode(&bytes)[digits].to_owned());
     }
+    forms
 }
 
-struct TooMuchWork;
+/// JSON with an escape for each character that is not ASCII.
+fn in_ascii(json: &str) -> String {
+    let escaped = |unit: u16| match u8::try_from(unit) {
+        Ok(byte) if byte.is_ascii() => char::from(byte).to_string(),
+        _ => format!("\\u{unit:04x}"),
+    };
+    json.encode_utf16().map(escaped).collect()
+}
+
+/// A byte that is never percent-encoded unless all bytes are.
+fn plain(byte: u8) -> Option<String> {
+    let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    is_plain.then(|| char::from(byte).to_string())
+}
 
 /// Without the secrets.
 impl fmt::Debug for Secrets {
@@ -178,13 +167,9 @@ impl fmt::Debug for Redactor {
 
 /// A shorter secret cannot be told from ordinary words.
 pub const SECRET_BYTES_MIN: usize = 8;
-/// The most encodings within each other; the innermost may also have escapes.
-const LAYERS_MAX: usize = 3;
-/// Ordinary texts take one to ten steps a byte: each byte of each layer is one, and each comparison.
-const STEPS_PER_BYTE: usize = 32;
-const STEPS_MIN: usize = 1 << 16;
+/// The characters at the beginning of a secret that count as all of it.
+const BEGINNING_CHARS: usize = 16;
 const STRUCK_OUT: &str = "***";
-const LEFT_OUT: &str = "*** (left out: it takes too long to search this text for keys)";
 
 #[cfg(test)]
 mod tests;

@@ -1,112 +1,120 @@
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use proptest::prelude::*;
 
 use super::*;
 
-fn secrets(all: &[&str]) -> Secrets {
+fn alone(all: &[&str]) -> Secrets {
     let mut secrets = Secrets::default();
     all.iter().for_each(|secret| secrets.add(secret));
     secrets
 }
 
-#[track_caller]
-fn check(all: &[&str], text: &str, expected: &str) {
-    assert_eq!(secrets(all).remove(text.to_owned()), expected, "{text}");
+/// The secrets of a job with one service.
+fn secrets(all: &[&str]) -> Secrets {
+    let secrets = alone(all);
+    Secrets::united([&secrets].into_iter());
+    secrets
 }
 
-const KEY: &str = "ab/+c=é&\"9";
+#[track_caller]
+fn check(all: &[&str], text: &str, expected: &str) {
+    check_with(&secrets(all), text, expected);
+}
+
+#[track_caller]
+fn check_with(secrets: &Secrets, text: &str, expected: &str) {
+    assert_eq!(secrets.remove(text.to_owned()), expected, "{text}");
+}
+
+/// Every form of it differs from every other, since it has all that is escaped somewhere, and bytes that the two
+/// alphabets of Base64 write differently at each alignment.
+const KEY: &str = "a/é&\"'<>\\?????~9";
+
+/// The text in every encoding that `SECURITY.md` promises to recognise, but for Base64.
+fn encodings(text: &str) -> [String; 13] {
+    let each = |form: fn(char) -> String| text.chars().map(form).collect::<String>();
+    let bytes = |form: fn(u8) -> String| text.bytes().map(form).collect::<String>();
+    [
+        text.to_owned(),
+        each(|c| if "\"\\".contains(c) { format!("\\{c}") } else { c.into() }),
+        each(|c| if "\"\\/".contains(c) { format!("\\{c}") } else { c.into() }),
+        each(|c| match c {
+            '"' | '\\' => format!("\\{c}"),
+            ' '..='~' => c.into(),
+            _ => format!("\\u{:04x}", u32::from(c)),
+        }),
+        each(|c| html(c).unwrap_or_else(|| c.into())),
+        each(|c| match c {
+            '"' => "&quot;".into(),
+            '\'' => "&#39;".into(),
+            _ => html(c).unwrap_or_else(|| c.into()),
+        }),
+        each(|c| match c {
+            '"' => "&quot;".into(),
+            '\'' => "&#x27;".into(),
+            _ => html(c).unwrap_or_else(|| c.into()),
+        }),
+        bytes(|byte| format!("{byte:02x}")),
+        bytes(|byte| format!("{byte:02X}")),
+        bytes(|byte| format!("%{byte:02x}")),
+        bytes(|byte| format!("%{byte:02X}")),
+        bytes(|byte| unreserved(byte).map_or_else(|| format!("%{byte:02x}"), String::from)),
+        bytes(|byte| unreserved(byte).map_or_else(|| format!("%{byte:02X}"), String::from)),
+    ]
+}
+
+fn html(c: char) -> Option<String> {
+    let entity = match c {
+        '&' => "&amp;",
+        '<' => "&lt;",
+        '>' => "&gt;",
+        _ => return None,
+    };
+    Some(entity.into())
+}
+
+fn unreserved(byte: u8) -> Option<char> {
+    matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~')
+        .then_some(char::from(byte))
+}
+
+/// Checks Base64 of the key between other bytes. Digits that also hold bits of these bytes stay.
+#[track_caller]
+fn check_base64(key: &str, secrets: &Secrets) {
+    for (before, after) in ["", "u", "me", "you", "user", "user:"].map(|it| (it, "!!")) {
+        let bytes = format!("{before}{key}{after}");
+        let start = (before.len() * 8).div_ceil(6);
+        let end = (before.len() + key.len()) * 8 / 6;
+        for text in [STANDARD.encode(&bytes), URL_SAFE.encode(&bytes)] {
+            let expected = format!("<{}***{}>", &text[..start], &text[end..]);
+            check_with(secrets, &format!("<{text}>"), &expected);
+        }
+    }
+}
 
 #[test]
 fn a_key_is_removed_in_every_form() {
-    for form in [
-        KEY.to_owned(),
-        r#"ab\/+c=é&\"9"#.into(),
-        r#"ab\\\/+c=é&\\\"9"#.into(),
-        r"ab\u002F\u002bc\u003D\u00E9\u0026\u00229".into(),
-        r"\u0061\u0062\u002f\u002b\u0063\u003d\u00e9\u0026\u0022\u0039".into(),
-        r"ab\x2f+c=\xe9&\x229".into(),
-        r#"ab/+c=\u{e9}&\"9"#.into(),
-        "ab%2F%2Bc%3D%C3%A9%26%229".into(),
-        "ab%2f%2bc%3d%c3%a9%26%229".into(),
-        "ab%252F%252Bc%253D%25C3%25A9%2526%25229".into(),
-        "ab/+c=é&amp;&quot;9".into(),
-        "ab&#47;&#x2B;c&#61;&#233;&#38;&#x22;9".into(),
-        "%61%62/%2bc\\u003dé&amp;\\\"9".into(),
-    ] {
+    let forms = encodings(KEY);
+    for form in &forms {
+        assert_eq!(forms.iter().filter(|other| *other == form).count(), 1, "{form}");
         check(&[KEY], &format!("key {form}!"), "key ***!");
-        check(&[KEY], &form, "***");
+        check(&[KEY], form, "***");
         check(&[KEY], &format!("{form}{form}"), "***");
     }
-    check(&["two words"], "two+words two%20words two words", "*** *** ***");
-    check(&["smile\u{1f600}!!"], r"a smile\ud83d\uDE00!!", "a ***");
-    check(&["back\\slash\\"], r"back\slash\ and back\\slash\\", "*** and ***");
+    check_base64(KEY, &secrets(&[KEY]));
     check(&["line one\nline two"], r"line one\nline two", "***");
+    check(&["smile\u{1f600}!!"], r"a smile\ud83d\ude00!!", "a ***");
     check(&["100%25sure"], "100%25sure 100%2525sure", "*** ***");
 }
 
+/// These are not promised. The test says so, and nothing depends on it.
 #[test]
-fn a_key_in_base64_is_removed_at_every_alignment() {
-    let key = "s3cret-key-?>~";
-    for before in ["", "u", "me", "user", "user:"] {
-        let text = STANDARD.encode(format!("{before}:{key}:"));
-        let cleaned = secrets(&[key]).remove(text.clone());
-        assert!(cleaned.contains("***") && cleaned.len() < 3 + before.len() * 2 + 10, "{cleaned}");
-    }
-}
-
-/// The text in one of several encodings. Some of them may give the same result.
-fn encoded(text: &str, way: usize) -> String {
-    let each = |escape: fn(u8) -> String| text.bytes().map(escape).collect::<String>();
-    match way {
-        0 => {
-            let quoted = serde_json::Value::from(text).to_string();
-            quoted[1..quoted.len() - 1].replace('/', "\\/")
-        }
-        1 => text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect(),
-        2 => each(|byte| format!("%{byte:02x}")),
-        3 => each(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        }),
-        4 => text.chars().map(|c| format!("&#{};", u32::from(c))).collect(),
-        5 => text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;"),
-        6 => STANDARD.encode(text),
-        7 => URL_SAFE_NO_PAD.encode(format!("m{text}")),
-        8 => STANDARD
-            .encode(text)
-            .as_bytes()
-            .chunks(16)
-            .map(str::from_utf8)
-            .fold(String::new(), |lines, line| lines + line.expect("ASCII") + "\r\n"),
-        9 => each(|byte| format!("{byte:02x}")),
-        10 => each(|byte| format!("{byte:02X}:")),
-        _ => each(|byte| format!("\\x{byte:02x}")),
-    }
-}
-
-const WAYS: usize = 12;
-
-#[test]
-fn a_key_that_looks_like_an_escape_is_removed_from_other_escapes() {
-    // Removing all escapes at once would decode the beginning of the key itself.
-    let key = "%a0%a=&0";
-    let text = encoded(&encoded(key, 5), 5);
-    let cleaned = secrets(&[key]).remove(format!("<{text}>"));
-    assert_eq!(cleaned, "<***>");
-}
-
-#[test]
-fn a_key_that_is_encoded_twice_is_removed() {
-    for (one, other) in (0..WAYS).flat_map(|one| (0..WAYS).map(move |other| (one, other))) {
-        let text = encoded(&encoded(KEY, one), other);
-        let cleaned = secrets(&[KEY]).remove(format!("it is <{text}>!"));
-        assert!(cleaned.starts_with("it is <") && cleaned.ends_with(">!"), "{cleaned}");
-        assert!(cleaned.contains("***"), "{one} {other}: {text}");
-        // Text around the key may stay, and incomplete groups of digits.
-        assert!(cleaned.len() < 40, "{one} {other}: {text}: {cleaned}");
+fn nested_and_mixed_forms_stay() {
+    let nested = encodings(&encodings(KEY)[1])[1].clone();
+    let wrapped = STANDARD.encode(KEY).replace("Pz", "Pz\r\n");
+    for text in [nested, wrapped, KEY.replace('a', "\\u0061"), KEY.replace('a', "%61")] {
+        check(&[KEY], &text, &text);
     }
 }
 
@@ -116,22 +124,6 @@ fn ordinary_texts_stay_unchanged() {
     let picture = STANDARD.encode((0..=255).cycle().take(5000).collect::<Vec<u8>>());
     check(&[KEY], words, words);
     check(&[KEY], &picture, &picture);
-    check(&[KEY], &encoded(&picture, 9), &encoded(&picture, 9));
-}
-
-#[test]
-fn a_text_that_takes_too_many_steps_is_left_out() {
-    let mut deep = KEY.repeat(20);
-    for way in [6, 9, 6, 9, 6, 1] {
-        deep = encoded(&deep, way);
-    }
-    let hostile = ["\\", "%", "%25", "&", "&#x61;", "VVVV", "4141", "\\u0041", "ab/+c=é&", "a"];
-    let hostile = hostile.map(|it| it.repeat((1 << 16) / it.len()));
-    for text in hostile.into_iter().chain([deep]) {
-        assert_ne!(secrets(&[KEY]).remove(text.clone()), LEFT_OUT, "{:?}", text.get(..8));
-    }
-    let key = "a".repeat(60) + "b";
-    assert_eq!(secrets(&[&key]).remove("a".repeat(1 << 16)), LEFT_OUT);
 }
 
 #[test]
@@ -147,11 +139,14 @@ fn the_beginning_of_a_key_is_removed() {
     check(&[key], "sk-proj-0123456789ab", "***");
     check(&[key], "it was sk-proj-0123456789ab… and", "it was ***… and");
     check(&[key], "sk-proj- keys", "sk-proj- keys");
+    for (cut, whole) in encodings(&key[..20]).into_iter().zip(encodings(key)) {
+        check(&[key], &format!("{cut}… {whole}"), "***… ***");
+    }
 }
 
 #[test]
 fn texts_without_keys_stay_unchanged() {
-    for text in ["", "none", "ab/+", r"\u00", "%", "%2", "&", "&#", "&;", r"\", r"\u{", "é"] {
+    for text in ["", "none", "a/é", r"\u00", "%", "%2", "&", "&#", "&;", r"\", r"\u{", "é"] {
         check(&[KEY], text, text);
         check(&[], text, text);
     }
@@ -161,7 +156,8 @@ fn texts_without_keys_stay_unchanged() {
 
 #[test]
 fn services_of_one_job_remove_the_keys_of_each_other() {
-    let (one, other, none) = (secrets(&["first-key"]), secrets(&["second-key"]), secrets(&[]));
+    let (one, other, none) = (alone(&["first-key"]), alone(&["second-key"]), alone(&[]));
+    assert_eq!(one.remove("first-key second-key".into()), "*** second-key");
     let redactor = Secrets::united([&one, &other, &none].into_iter());
     let text = || "first-key second-key".to_owned();
     assert_eq!(redactor.remove(text()), "*** ***");
@@ -172,39 +168,17 @@ fn services_of_one_job_remove_the_keys_of_each_other() {
 }
 
 proptest! {
-    /// A key with each character in any form is removed, and nothing else.
+    /// Any key in each form is removed, and nothing else.
     #[test]
-    fn any_mixture_of_forms(
-        key in "[a-zA-Z0-9/+=%&\\\\\"é-]{8,40}",
-        forms in prop::collection::vec(0..7_usize, 40),
-    ) {
-        let escaped: String = key.chars().zip(forms).map(|(c, form)| match form {
-            1 => format!("\\u{:04X}", u32::from(c)),
-            2 => format!("\\u{:04x}", u32::from(c)),
-            3 => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}")).collect(),
-            4 => format!("&#{};", u32::from(c)),
-            5 if !c.is_alphanumeric() => format!("\\{c}"),
-            _ => c.to_string(),
-        }).collect();
-        let cleaned = secrets(&[&key]).remove(format!("<<<{escaped}>>>"));
-        prop_assert_eq!(cleaned, "<<<***>>>");
+    fn any_key_in_any_form(key in "[a-zA-Z0-9/+=%&\\\\\"'<>?~é-]{8,40}") {
+        let secrets = secrets(&[&key]);
+        for form in encodings(&key) {
+            check_with(&secrets, &format!("<<<|{form}|>>>"), "<<<|***|>>>");
+        }
+        check_base64(&key, &secrets);
     }
 
-    /// Any key in up to three encodings, within other text.
-    #[test]
-    fn any_layers(
-        key in "[a-zA-Z0-9/+=%&\\\\\"é-]{8,40}",
-        ways in prop::collection::vec(0..WAYS, 1..4),
-        before in "[a-z ]{0,5}",
-    ) {
-        let text = ways.iter().fold(key.clone(), |text, way| encoded(&text, *way));
-        let cleaned = secrets(&[&key]).remove(format!("{before}<{text}>"));
-        prop_assert!(cleaned.contains("***"), "{} {:?}: {}", key, ways, text);
-        // The end of Base64, "==\r\n", holds nothing of the key and may stay, escaped by two more layers.
-        prop_assert!(cleaned.len() < 40 + 4 * 6 * 6, "{} {:?}: {}", key, ways, cleaned);
-    }
-
-    /// No text causes a panic or takes long.
+    /// No text causes a panic.
     #[test]
     fn any_text(text in "[\\\\u%&#;{}0-9a-f+x éÿ]{0,200}") {
         secrets(&[KEY, "\\\\\\\\%%%%", "uuuuuuuuuuuuuuuuuuu"]).remove(text);

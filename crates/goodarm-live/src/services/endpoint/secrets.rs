@@ -15,9 +15,11 @@ use crate::secrets::{SECRET_BYTES_MIN, Secrets};
 
 /// Passwords and queries of an address may be keys.
 pub(crate) fn add_from_url(secrets: &mut Secrets, url: &Url) {
-    [url.username(), url.password().unwrap_or_default(), url.fragment().unwrap_or_default()]
-        .into_iter()
-        .for_each(|secret| secrets.add(secret));
+    let parts = [url.username(), url.password().unwrap_or_default()];
+    for part in parts.into_iter().chain(url.fragment()) {
+        secrets.add(part);
+        secrets.add(&percent_decoded(url, part));
+    }
     // Azure has its version there, which people may want to see.
     let pairs = url.query_pairs().filter(|(name, _)| name != "api-version");
     pairs.for_each(|(name, value)| secrets.add(if value.is_empty() { &name } else { &value }));
@@ -29,6 +31,14 @@ pub(crate) fn add_from_url(secrets: &mut Secrets, url: &Url) {
             None => secrets.add(pair),
         }
     }
+}
+
+/// A part of this address as it was before it was percent-encoded.
+fn percent_decoded(url: &Url, part: &str) -> String {
+    let mut url = url.clone();
+    // In a query these have a meaning.
+    url.set_query(Some(&part.replace('+', "%2B").replace('&', "%26").replace('=', "%3D")));
+    url.query_pairs().map(|(name, _)| name).collect()
 }
 
 /// The login of a proxy is a key as well.
@@ -275,5 +285,13 @@ mod tests {
             assert_eq!(proxy_url(value).unwrap().password(), Some("secret-pass"), "{value}");
         }
         assert_eq!(proxy_url("host:3128").unwrap().host_str(), Some("host"));
+    }
+
+    #[test]
+    fn a_password_is_removed_as_it_is_and_as_an_address_has_it() {
+        let mut secrets = Secrets::default();
+        add_from_url(&mut secrets, &proxy_url("user:p%40ss+w%2frd&x@host:3128").unwrap());
+        let text = "p%40ss+w%2frd&x p@ss+w/rd&x".to_owned();
+        assert_eq!(secrets.remove(text), "*** ***");
     }
 }
