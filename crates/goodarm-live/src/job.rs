@@ -9,7 +9,6 @@ mod reader;
 mod requirements;
 mod schema;
 mod spec;
-mod votes;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

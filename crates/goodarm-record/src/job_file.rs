@@ -123,13 +123,10 @@ pub struct ServiceKeys {
     /// What one reply of a command, a server or an LLM judge has a score for, each with a threshold of
     /// its own.
     pub criteria: Option<Vec<CriterionKeys>>,
-    /// A list, if each call is one draw that agrees with the answer or does not: the sizes of the
-    /// majorities that `threshold` is about, which single draws imply. A number is an LLM solver's.
-    pub votes: Option<VotesKey>,
 }
 
 /// Keys of [`ServiceKeys`] that only verifiers have.
-pub const VERIFIER_KEYS: [&str; 3] = ["scores", "criteria", "votes"];
+pub const VERIFIER_KEYS: [&str; 2] = ["scores", "criteria"];
 
 /// The keys that every generator has beside those of every service.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -149,16 +146,6 @@ pub struct GeneratorKeys {
     /// true: each answer is also a vote for itself, and `threshold` the share of votes that an answer
     /// must reach.
     pub vote: Option<bool>,
-}
-
-/// How often a question is solved for one score, or which majorities single solutions imply.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged, expecting = "a number of solutions, or a list of odd numbers such as [1, 5]")]
-pub enum VotesKey {
-    /// Solutions a call; the most frequent final answer counts.
-    Number(u32),
-    /// One solution a call, and the sizes of majorities that follow from them; 1 is a single one.
-    Implied(Vec<u32>),
 }
 
 /// One of the scores in a reply.

@@ -111,9 +111,6 @@ pub struct VerifierTerms {
     /// Its criterion, if a reply has several scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criterion: Option<CriterionTerms>,
-    /// Set if its threshold follows from a claim about majorities.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub votes: Option<VoteTerms>,
     /// Set for a solver: it is asked the question, and its reply scores every answer by equality.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub solves: Option<SolverTerms>,
@@ -148,29 +145,6 @@ pub struct PeopleTerms {
 pub struct SolverTerms {
     /// Whether a reply that differs from all answers becomes an answer.
     pub proposes: bool,
-}
-
-/// A claim about majorities of draws, which follows from single draws.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct VoteTerms {
-    /// The sizes of the majorities; 1 is a single draw.
-    pub sizes: Vec<u32>,
-    /// The least probability with which each agrees.
-    pub threshold: f64,
-}
-
-impl VoteTerms {
-    /// The claims of a certificate, a sentence for each size.
-    pub fn claims(&self) -> Vec<String> {
-        let claim = |size: &u32| match size {
-            1 => format!("one draw agrees with probability at least {}", self.threshold),
-            size => format!(
-                "the majority of {size} draws agrees with probability at least {}",
-                self.threshold
-            ),
-        };
-        self.sizes.iter().map(claim).collect()
-    }
 }
 
 /// One of several scores in a reply. Each has its own entry among the terms of the verifiers.
@@ -325,11 +299,6 @@ impl RunTerms {
         let row = self.row(target);
         let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
         criteria.filter(|it| it.first == row).map(|it| it.name.as_str()).collect()
-    }
-
-    /// What certificates claim about majorities, for the i-th verifier's terms; empty without `votes`.
-    pub fn claims(&self, place: usize) -> Vec<String> {
-        self.verifiers[place].votes.as_ref().map_or_else(Vec::new, VoteTerms::claims)
     }
 
     /// The number of criteria that calls of the i-th verifier's terms score; 0 if a reply is one score.

@@ -187,9 +187,6 @@ pub struct VerifierView {
     pub votes: bool,
     /// The mean score that is asked for.
     pub threshold: f64,
-    /// Claims of a certificate about majorities, which follow from single calls.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub claims: Vec<String>,
     /// The most that a call may cost.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub ceiling: Cost,
@@ -351,7 +348,6 @@ fn verifier(
         exact: own.scores == Scores::Exact,
         votes: terms.are_votes(index),
         threshold: own.threshold,
-        claims: terms.claims(index),
         ceiling: own.ceiling,
         calls: totals.call_count,
         mean_over: own.mean_over,
@@ -402,19 +398,8 @@ pub fn promise(terms: &RunTerms) -> String {
         ""
     };
     format!(
-        "{bound}. A certificate says that the answer's mean score, over {over}, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it{limit}.{}",
-        majorities(terms)
+        "{bound}. A certificate says that the answer's mean score, over {over}, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it{limit}."
     )
-}
-
-/// The promise about majorities, which follows from single calls.
-fn majorities(terms: &RunTerms) -> String {
-    let all = terms.verifiers.iter().filter_map(|it| Some((it, it.votes.as_ref()?)));
-    let said = all.map(|(verifier, votes)| {
-        let claims = votes.claims().join(", and ");
-        format!(" Of {}, by its threshold of {}: {claims}.", verifier.name, verifier.threshold)
-    });
-    said.collect()
 }
 
 /// Why the promise may not hold, to be shown beside it.

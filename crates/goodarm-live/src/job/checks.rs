@@ -271,7 +271,7 @@ impl CheckedService {
     fn verifier_terms(&self, lead: AttributeId) -> impl Iterator<Item = VerifierTerms> {
         let JobService { name, service, tariff, .. } = &self.service;
         let manifest = &service.manifest;
-        self.requirements.iter().map(move |Requirement { criterion, threshold, scores, votes }| {
+        self.requirements.iter().map(move |Requirement { criterion, threshold, scores }| {
             let criterion = criterion.as_ref();
             VerifierTerms {
                 name: criterion.map_or_else(|| name.clone(), |it| criterion_name(name, it)),
@@ -281,7 +281,6 @@ impl CheckedService {
                 ceiling: tariff.ceiling,
                 metered: tariff.is_metered(),
                 mean_over: manifest.mean_over,
-                votes: votes.clone(),
                 solves: manifest
                     .answers_questions
                     .then_some(SolverTerms { proposes: self.proposes }),

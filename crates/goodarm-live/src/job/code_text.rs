@@ -42,7 +42,6 @@ pub(super) fn text_of(spec: &JobSpec) -> String {
             Some(format!("identity = {}", toml_of(&verifier.identity))),
             verifier.threshold.map(|threshold| format!("threshold = {threshold}")),
             verifier.scores.map(|scores| format!("scores = {}", toml_of(&scores))),
-            verifier.votes.as_ref().map(|sizes| format!("votes = {}", toml_of(sizes))),
             verifier.pricing.map(|pricing| pricing.to_string()),
             verifier.retries.map(|retries| format!("retries = {retries}")),
         ];

@@ -15,7 +15,7 @@ use goodarm_files::money::AmountInput;
 use goodarm_record::job_file::table::{JobTable, unknown_keys};
 use goodarm_record::job_file::{
     CriterionKeys, GeneratorKeys, GuaranteeName, JobFile, ServiceKeys, TIMEOUT, VERIFIER_KEYS,
-    VotesKey, key_names,
+    key_names,
 };
 use goodarm_record::questions;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -331,10 +331,6 @@ impl SpecBuilder<'_> {
         let mut verifiers = Vec::new();
         for ReadService { place, keys, own, .. } in read {
             let mut more = rubric::problems(&keys);
-            if matches!(keys.votes, Some(VotesKey::Number(_))) && keys.kind != "llm" {
-                let message = "a number needs an llm solver (several samples a call); other kinds take a list of majority sizes, such as [1, 5]";
-                more.push(KeyProblem::new("votes", message));
-            }
             let list = asked.map(|asked| &asked.list);
             let context = self.context(&keys, shown, list, &mut more);
             match own.build(&context) {
@@ -548,10 +544,6 @@ fn service_spec(
         threshold: keys.threshold,
         scores: keys.scores,
         criteria: criteria.map(criterion).collect(),
-        votes: match &keys.votes {
-            Some(VotesKey::Implied(sizes)) => Some(sizes.clone()),
-            Some(VotesKey::Number(_)) | None => None,
-        },
         // A wrong price must not be reported as missing also.
         pricing: pricing.unwrap_or(Some(Pricing::Fixed(Cost::from_picos(1)))),
         rate: keys.rate,

@@ -5,44 +5,25 @@ use std::collections::BTreeSet;
 use goodarm_core::problem::SIGMA_MIN;
 use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::Scores;
-use goodarm_record::terms::VoteTerms;
 
-use super::{CriterionSpec, ServiceSpec, votes};
+use super::{CriterionSpec, ServiceSpec};
 
 /// One mean score that an answer must reach.
 pub(super) struct Requirement {
     pub(super) criterion: Option<String>,
     pub(super) threshold: f64,
     pub(super) scores: Scores,
-    /// The majorities that it implies.
-    pub(super) votes: Option<VoteTerms>,
 }
 
 /// All requirements of a verifier; `None` if there are problems.
 pub(super) fn of(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Requirement>> {
     if !spec.criteria.is_empty() || spec.service.manifest.criteria_count > 0 {
-        if spec.votes.is_some() {
-            problems.push(KeyProblem::new("votes", "not together with criteria"));
-        }
         return criteria(spec, problems);
     }
     let threshold = spec.threshold.or(spec.service.manifest.threshold);
     let scores = spec.scores.unwrap_or(spec.service.manifest.scores);
     problems.extend(threshold_problem(threshold, scores));
-    let Some(sizes) = &spec.votes else {
-        let threshold = threshold?;
-        return Some(vec![Requirement { criterion: None, threshold, scores, votes: None }]);
-    };
-    if scores != Scores::Binary {
-        let message = "needs scores = \"binary\"";
-        problems.push(KeyProblem::new("votes", message));
-    }
-    problems.extend(votes::problem(sizes).map(|message| KeyProblem::new("votes", message)));
-    let wanted = threshold.filter(|_| problems.is_empty())?;
-    let threshold = votes::single_draw(sizes, wanted);
-    problems.extend(threshold_problem(Some(threshold), scores));
-    let votes = Some(VoteTerms { sizes: sizes.clone(), threshold: wanted });
-    Some(vec![Requirement { criterion: None, threshold, scores, votes }])
+    Some(vec![Requirement { criterion: None, threshold: threshold?, scores }])
 }
 
 /// The requirements of a verifier with criteria; `None` if there are problems.
@@ -80,7 +61,6 @@ fn criteria(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Re
         criterion: Some(it.name.clone()),
         threshold: it.threshold,
         scores: it.scores.unwrap_or(scores),
-        votes: None,
     };
     (problems.len() == before).then(|| spec.criteria.iter().map(requirement).collect())
 }

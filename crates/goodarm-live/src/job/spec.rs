@@ -93,9 +93,6 @@ pub struct ServiceSpec {
     /// The scores in each of its replies, in the order of [`crate::service::Verdict::Scores`]; empty if a
     /// reply is one score. With criteria there is no `threshold`.
     pub criteria: Vec<CriterionSpec>,
-    /// If each call is one draw that agrees with the answer or does not: the sizes of the majorities that
-    /// `threshold` is about, 1 for a single draw. Single draws imply majorities, which are never asked for.
-    pub votes: Option<Vec<u32>>,
     /// If it answers questions: whether its own new answers become candidates.
     pub proposes: bool,
     /// What its calls cost; many verifiers have a default.
@@ -134,7 +131,6 @@ impl ServiceSpec {
             threshold: None,
             scores: None,
             criteria: Vec::new(),
-            votes: None,
             proposes: false,
             pricing: None,
             rate: None,

@@ -62,6 +62,18 @@ fn a_key_of_another_kind_is_named() {
     check("threshold", "prompt = \"x\"\nthreshold", &["line 9", "\"judge\"", "prompt", "command"]);
 }
 
+/// `votes` is one number, and of a solver.
+#[test]
+fn a_list_of_votes_is_of_the_wrong_type_and_a_command_has_none() {
+    check("kind = \"command\"", "votes = 5\nkind = \"command\"", &["line 7", "votes"]);
+    let solver = "votes = [1, 5]\nrole = \"solver\"\nkind = \"llm\"";
+    check(
+        "kind = \"command\"",
+        solver,
+        &["line 7: verifier \"judge\": votes: expected a whole number, found a list"],
+    );
+}
+
 #[test]
 fn what_is_missing_or_out_of_range_is_named() {
     check("threshold = 0.5", "", &["judge", "threshold", "needed"]);

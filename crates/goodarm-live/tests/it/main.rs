@@ -25,4 +25,3 @@ mod strays;
 mod throttled;
 mod unreached;
 mod verifiers;
-mod votes;

@@ -179,11 +179,7 @@ fn mean(scores: Scores, outcomes: &[RecordedOutcome], lowest: f64, highest: f64)
 
 /// Why a threshold is not chosen.
 fn stays(terms: &VerifierTerms) -> Option<&'static str> {
-    match (terms.scores, &terms.votes) {
-        (Scores::Exact, _) => Some("exact: an answer has to pass it"),
-        (_, Some(_)) => Some("follows from what the job claims of majorities"),
-        _ => None,
-    }
+    (terms.scores == Scores::Exact).then_some("exact: an answer has to pass it")
 }
 
 /// The range of valid thresholds.

@@ -53,7 +53,6 @@ impl AnswerView {
         let pair = |(verifier, pair): (&'a VerifierView, &'a PairView)| PairFinding {
             verifier: &verifier.name,
             threshold: verifier.threshold,
-            claims: &verifier.claims,
             pair,
         };
         Finding {
@@ -87,8 +86,6 @@ pub struct Finding<'a> {
 struct PairFinding<'a> {
     verifier: &'a str,
     threshold: f64,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    claims: &'a [String],
     #[serde(flatten)]
     pair: &'a PairView,
 }

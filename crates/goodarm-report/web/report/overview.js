@@ -158,7 +158,7 @@ function verifierCells(verifier) {
     ...serviceCells(verifier, kind),
     h("td", null, verifier.mean_score === null ? "–" : verifier.mean_score.toFixed(3), verifier.mean_score === null ? null : scale(verifier.mean_score, verifier.threshold),
       verifier.votes && verifier.mean_score !== null ? h("small", null, "votes for a tried answer") : null),
-    h("td", null, digits(verifier.threshold, 3), (verifier.claims ?? []).map((claim) => h("small", null, claim))),
+    h("td", null, digits(verifier.threshold, 3)),
   ];
 }
 

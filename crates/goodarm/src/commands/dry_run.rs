@@ -128,11 +128,8 @@ fn thresholds(job: &Job, verifier: &JobService) -> String {
     let members = job.problem.members(verifier.lead).iter();
     let mut thresholds = members.map(|it| job.problem.attribute(*it).threshold);
     if verifier.criteria.is_empty() {
-        let claims = job.terms.claims(verifier.lead.index());
-        let claims =
-            if claims.is_empty() { String::new() } else { format!(" ({})", claims.join(", ")) };
         let one = thresholds.next();
-        return one.map_or_else(String::new, |one| format!("threshold {one}{claims}"));
+        return one.map_or_else(String::new, |one| format!("threshold {one}"));
     }
     let named = verifier.criteria.iter().zip(thresholds);
     let named: Vec<String> =

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use goodarm_data::answer::ExtractName;
 use goodarm_data::problem::KeyProblem;
-use goodarm_record::job_file::{Scores, VotesKey};
+use goodarm_record::job_file::Scores;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -65,9 +65,8 @@ pub struct LlmKeys {
     /// (logprobs, first token) How much the server's numbers may differ from call to call; taken off
     /// the score. 0.02 if not given.
     pub margin: Option<f64>,
-    /// (solver) Solutions a call; the most frequent final answer counts. 1 if not given. A list such as
-    /// [1, 5]: one solution a call, and the majorities that follow from it.
-    pub votes: Option<VotesKey>,
+    /// (solver) Solutions a call; the most frequent final answer counts. 1 if not given.
+    pub votes: Option<u32>,
     /// (solver) The candidate's field that is compared; answer if not given.
     pub field: Option<String>,
     /// (solver) Where the final answer is; last-number if not given.

@@ -5,7 +5,6 @@ use goodarm_data::answer::{Extractor, same};
 use goodarm_data::candidates::{Candidate, text_of};
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::job_file::VotesKey;
 use goodarm_record::reply::{NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, shorten};
 
 use super::chat::ChatReply;
@@ -41,10 +40,7 @@ impl Solver {
             keys.pointer.as_deref(),
         );
         let extractor = collect(extractor, problems);
-        let votes = match keys.votes {
-            Some(VotesKey::Number(votes)) => votes,
-            Some(VotesKey::Implied(_)) | None => 1,
-        };
+        let votes = keys.votes.unwrap_or(1);
         if !(1..=VOTES_MAX).contains(&votes) {
             problems.push(KeyProblem::new(
                 "votes",

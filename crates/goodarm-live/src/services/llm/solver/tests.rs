@@ -100,7 +100,7 @@ fn long_replies_are_cut_to_their_share() {
 fn votes_have_limits() {
     let mut problems = Vec::new();
     for votes in [0, VOTES_MAX + 1] {
-        let keys = LlmKeys { votes: Some(VotesKey::Number(votes)), ..LlmKeys::default() };
+        let keys = LlmKeys { votes: Some(votes), ..LlmKeys::default() };
         Solver::new(&keys, false, &mut problems);
     }
     let keys: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
