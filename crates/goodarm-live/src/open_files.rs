@@ -1,28 +1,6 @@
 //! The limit of open files of the process: each request in flight has a socket, and each program its pipes.
 
-use std::fmt;
-
 use crate::job::Job;
-
-/// The system allows fewer open files than the job may need.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shortage {
-    /// The most files that may be needed.
-    pub needed: usize,
-    /// The most files that the system allows.
-    pub allowed: usize,
-}
-
-impl fmt::Display for Shortage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { needed, allowed } = self;
-        write!(
-            f,
-            "calls in flight may need {needed} sockets and pipes at once, and the system allows {allowed}: \
-             raise its limit (ulimit -n {needed}), or lower concurrency"
-        )
-    }
-}
 
 /// The most files that a job may have open.
 pub fn needed(job: &Job) -> usize {
@@ -33,9 +11,9 @@ pub fn needed(job: &Job) -> usize {
 }
 
 /// Raises the limit of this process to the needed number, if allowed, and not further: programs that it starts
-/// inherit the limit, and some of them become slower with a higher one.
+/// inherit the limit, and some of them become slower with a higher one. The error says what is missing, for people.
 #[cfg(unix)]
-pub fn make_room(needed: usize) -> Result<(), Shortage> {
+pub fn make_room(needed: usize) -> Result<(), String> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -48,12 +26,18 @@ pub fn make_room(needed: usize) -> Result<(), Shortage> {
     let raised = needed.min(allowed(maximum));
     let limit = Rlimit { current: Some(raised as u64), maximum };
     let allowed = setrlimit(Resource::Nofile, limit).map_or(allowed(current), |()| raised);
-    if allowed < needed { Err(Shortage { needed, allowed }) } else { Ok(()) }
+    if allowed >= needed {
+        return Ok(());
+    }
+    Err(format!(
+        "calls in flight may need {needed} sockets and pipes at once, and the system allows {allowed}: \
+         raise its limit (ulimit -n {needed}), or lower concurrency"
+    ))
 }
 
 /// This system has no such limit.
 #[cfg(not(unix))]
-pub const fn make_room(_: usize) -> Result<(), Shortage> {
+pub const fn make_room(_: usize) -> Result<(), String> {
     Ok(())
 }
 
