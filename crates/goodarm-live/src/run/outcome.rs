@@ -66,27 +66,21 @@ fn of_scores(declared: &[&Attribute], scores: Vec<Result<f64, String>>) -> (Outc
     let (mut each, mut reasons) = (Vec::with_capacity(scores.len()), Vec::new());
     let (mut is_any_good, mut is_any_below) = (false, false);
     for (declared, score) in declared.iter().zip(scores) {
-        let (outcome, reason) = match score {
-            Ok(score) => (Some((score, of_score(declared, score))), String::new()),
-            Err(reason) => (None, reason),
-        };
-        each.push(match outcome {
-            Some((score, (Ok(_), _))) => {
+        let (kept, reason) = match score.map(|score| (score, of_score(declared, score))) {
+            Ok((score, (Ok(_), _))) => {
                 is_any_good = true;
-                Some(score)
+                (Some(score), None)
             }
-            Some((score, (Err(failure), reason))) => {
-                reasons.push(format!("{}: {reason}", declared.name));
+            Ok((score, (Err(failure), reason))) => {
                 // The books get this score and block the pair.
                 let is_below = matches!(failure, Failure::Blocking(_));
                 is_any_below |= is_below;
-                is_below.then_some(score)
+                (is_below.then_some(score), Some(format!("{}: {reason}", declared.name)))
             }
-            None => {
-                reasons.push(reason);
-                None
-            }
-        });
+            Err(reason) => (None, Some(reason)),
+        };
+        each.push(kept);
+        reasons.extend(reason);
     }
     let reason = reasons.join("; ");
     if is_any_good && (reasons.is_empty() || !declared[0].is_exact()) {
