@@ -52,7 +52,7 @@ pub struct Throttle {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
     /// Calls that wait for a turn. Only the first one is woken: waking all on each change would take more time
@@ -66,7 +66,7 @@ struct Shared {
     outside_queue_changed: Notify,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     stopping: bool,
     requests_in_flight: usize,
@@ -96,28 +96,9 @@ pub struct Turn<'a> {
 impl Throttle {
     /// An open throttle.
     pub fn new(limits: CallLimits) -> Self {
-        let state = State {
-            stopping: false,
-            requests_in_flight: 0,
-            next_turn_at: None,
-            unreached_in_a_row: 0,
-            is_on_trial: false,
-            calls_in_flight: 0,
-            unscored_in_a_row: 0,
-            retry_count: 0,
-            backoff: Backoff::OPEN,
-            addresses: Addresses::new(1, limits.concurrency),
-            stats: ThrottledStats::default(),
-        };
-        let shared = Arc::new(Shared {
-            state: Mutex::new(state),
-            queue: tokio::sync::Mutex::const_new(()),
-            new_calls_gate: tokio::sync::Mutex::const_new(()),
-            changed: Notify::const_new(),
-            outside_queue_changed: Notify::const_new(),
-        });
-        let redactor = Redactor::default();
-        Self { limits, transcript: Arc::default(), redactor, answer: None, shared }
+        let (transcript, redactor) = (Arc::default(), Redactor::default());
+        let throttle = Self { limits, transcript, redactor, answer: None, shared: Arc::default() };
+        throttle.with_addresses(1)
     }
 
     /// Puts the service on trial: it has never given a score.

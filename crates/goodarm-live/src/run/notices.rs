@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use crate::run::Run;
 
 /// What the observer has not been told yet, and what it was told.
+#[derive(Default)]
 pub(super) struct PendingNotices {
     /// Settled calls, for an observer that wants them.
     calls: Vec<SettledCall<'static>>,
@@ -35,15 +36,7 @@ pub(super) struct PendingNotices {
 
 impl PendingNotices {
     pub(super) fn new(service_count: usize, certified_count: usize) -> Self {
-        Self {
-            calls: Vec::new(),
-            wants_calls: false,
-            first_failures: Vec::new(),
-            told: vec![Vec::new(); service_count],
-            certified_count,
-            working_on: None,
-            held_by: None,
-        }
+        Self { told: vec![Vec::new(); service_count], certified_count, ..Self::default() }
     }
 
     /// Starts over for another observer, which is told the first failure of each kind again.

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use super::Obstacle;
 use super::backoff::{Backoff, Outage, OutageKind};
 
-/// All addresses of a service; at least one.
-#[derive(Debug)]
+/// All addresses of a service; at least one, except by default.
+#[derive(Debug, Default)]
 pub(super) struct Addresses {
     list: Vec<Address>,
     /// The first choice among addresses with equally many requests in flight.

@@ -40,6 +40,12 @@ pub(super) enum OutageKind {
     Mistrusted,
 }
 
+impl Default for Backoff {
+    fn default() -> Self {
+        Self::OPEN
+    }
+}
+
 impl Backoff {
     pub(super) const OPEN: Self = Self { closed_until: None, wait: WAIT_MIN, outage: None };
 
