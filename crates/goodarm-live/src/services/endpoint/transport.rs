@@ -117,13 +117,9 @@ const SHORT_BYTES: usize = 16 << 10;
 
 /// Whether a URL names this machine. A host that only begins like a local address is not local.
 pub(super) fn is_loopback(url: &Url) -> bool {
-    let is_own = address_of(url).is_some_and(|address| address.is_loopback());
-    is_own || url.host_str() == Some("localhost")
-}
-
-/// The IP address in a URL, if its host is not a name.
-fn address_of(url: &Url) -> Option<IpAddr> {
-    url.host_str()?.trim_matches(['[', ']']).parse().ok()
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn client(url: &Url, connect_timeout: Duration) -> Result<Client, KeyProblem> {

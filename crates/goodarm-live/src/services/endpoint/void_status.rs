@@ -6,19 +6,14 @@ use goodarm_core::VoidFailure;
 use goodarm_data::problem::KeyProblem;
 use serde_json::Value;
 
-/// The statuses that are void in addition to 401 and 429.
-pub(super) enum VoidStatus {
-    /// 503 and 529 with a `Retry-After`, and 503 while a model is being loaded.
-    Marked,
-    /// These, with any body.
-    Listed(Vec<u16>),
-}
+/// The statuses that a job lists as void with any body. `None`: 503 and 529 with a `Retry-After`, and 503 while a
+/// model is being loaded. 401 and 429 are always void.
+pub(super) struct VoidStatus(Option<Vec<u16>>);
 
 impl VoidStatus {
     pub(super) fn new(listed: Option<&[u16]>) -> Result<Self, KeyProblem> {
-        let Some(listed) = listed else { return Ok(Self::Marked) };
-        match listed.iter().find(|code| !VOID_AT_MOST.contains(code)) {
-            None => Ok(Self::Listed(listed.to_vec())),
+        match listed.into_iter().flatten().find(|code| !VOID_AT_MOST.contains(code)) {
+            None => Ok(Self(listed.map(<[u16]>::to_vec))),
             Some(code) => Err(KeyProblem::new(
                 "void_status",
                 format!(
@@ -37,15 +32,15 @@ impl VoidStatus {
         body: &[u8],
     ) -> Option<VoidFailure> {
         let is_busy = matches!(status, 503 | 529) && retry_after.is_some();
-        match self {
-            _ if status == 429 => Some(VoidFailure::RateLimited),
-            Self::Marked if is_busy => Some(VoidFailure::RateLimited),
-            Self::Marked if status == 503 && is_loading(body) => Some(VoidFailure::NotConnected),
-            Self::Listed(listed) if listed.contains(&status) && (is_busy || status == 529) => {
-                Some(VoidFailure::RateLimited)
-            }
-            Self::Listed(listed) if listed.contains(&status) => Some(VoidFailure::NotConnected),
-            _ => None,
+        let is_void = match &self.0 {
+            None => is_busy || status == 503 && is_loading(body),
+            Some(listed) => listed.contains(&status),
+        };
+        let is_limited = is_busy || status == 529;
+        match status {
+            429 => Some(VoidFailure::RateLimited),
+            _ if is_void && is_limited => Some(VoidFailure::RateLimited),
+            _ => is_void.then_some(VoidFailure::NotConnected),
         }
     }
 }
