@@ -138,15 +138,11 @@ impl Tariff {
                 Self { ceiling: meter.ceiling.map_or_else(most, Ok)?, meter: Some(*meter) }
             }
         };
-        match (tariff.ceiling, pricing) {
-            (Cost::ZERO, Pricing::Fixed(_)) => {
-                Err(KeyProblem::new("price", "a price must be more than 0"))
-            }
-            (Cost::ZERO, Pricing::Metered(_)) => {
-                Err(KeyProblem::new("metered", "the ceiling of a call must be more than 0"))
-            }
-            _ => Ok(tariff),
+        if tariff.ceiling == Cost::ZERO {
+            let message = "the most that a call may cost must be more than 0";
+            return Err(KeyProblem::new(pricing.key(), message));
         }
+        Ok(tariff)
     }
 
     /// The cost of a call; the ceiling if the usage is incomplete. A bill may exceed the ceiling, the price of

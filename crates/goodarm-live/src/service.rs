@@ -17,7 +17,7 @@ use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_files::Draws;
 use goodarm_record::card_queue::{CardReply, ReplyForm};
 use goodarm_record::fingerprint::Fingerprint;
-use goodarm_record::job_file::{Scores, Unit};
+use goodarm_record::job_file::Scores;
 use goodarm_record::people::{CardRenderer, verdict};
 use goodarm_record::terms::PeopleTerms;
 use tokio::sync::Semaphore;
@@ -47,8 +47,9 @@ pub struct Manifest {
     pub scores: Scores,
     /// The threshold, unless the job has another.
     pub threshold: Option<f64>,
-    /// The price of a call, unless the job has another.
-    pub price: DefaultPrice,
+    /// The price of a call, unless the job has another. `None`: one call, or its seconds; in other units the job must
+    /// give one.
+    pub price: Option<Pricing>,
     /// The most time and tokens of a call; [`Remote::input_tokens`] has the part that depends on the candidate.
     pub extent: Extent,
     /// The number of addresses that requests are spread over; [`attempt::attempts_at`] chooses the next.
@@ -81,7 +82,7 @@ impl Default for Manifest {
             fields: BTreeSet::new(),
             scores: Scores::UNIT,
             threshold: None,
-            price: DefaultPrice::ByUnit,
+            price: None,
             extent: Extent::default(),
             address_count: 1,
             files_per_request: 0,
@@ -93,28 +94,6 @@ impl Default for Manifest {
             secrets: None,
             warning: None,
             final_answers: None,
-        }
-    }
-}
-
-/// The price of a call without one in the job.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum DefaultPrice {
-    /// One call, or its seconds; in other units the job must give one.
-    ByUnit,
-    /// This price.
-    Is(Pricing),
-    /// The job must give one.
-    Needed,
-}
-
-impl DefaultPrice {
-    /// The price in the unit of a job; `None` if the job must give one.
-    pub fn pricing(self, unit: Unit) -> Option<Pricing> {
-        match self {
-            Self::ByUnit => Pricing::by_unit(unit),
-            Self::Is(pricing) => Some(pricing),
-            Self::Needed => None,
         }
     }
 }
@@ -274,16 +253,6 @@ impl Deferred {
         let asker = CardRenderer::new(&terms, wanted, "id");
         Self { terms, wanted, asker }
     }
-
-    /// The terms on which they are asked.
-    pub const fn terms(&self) -> &PeopleTerms {
-        &self.terms
-    }
-
-    /// The verdict of a person's response.
-    fn interpret(&self, said: &CardReply) -> Verdict {
-        verdict(self.wanted, self.terms.answer_bytes_max, said)
-    }
 }
 
 impl<R: Remote + 'static> From<R> for Service {
@@ -328,7 +297,7 @@ impl Service {
     /// How people are asked, if its calls go to them.
     pub const fn people(&self) -> Option<&PeopleTerms> {
         match &self.reach {
-            Reach::Deferred(people) => Some(people.terms()),
+            Reach::Deferred(people) => Some(&people.terms),
             Reach::Remote(_) | Reach::Local(_) => None,
         }
     }
@@ -381,7 +350,8 @@ impl Service {
     /// The verdict of a person's response; `None` if people are not asked.
     pub fn interpret(&self, said: &CardReply) -> Option<Verdict> {
         let Reach::Deferred(people) = &self.reach else { return None };
-        let (verdict, text) = (people.interpret(said), String::new());
+        let verdict = verdict(people.wanted, people.terms.answer_bytes_max, said);
+        let text = String::new();
         Some(self.read(Reply { verdict, usage: Usage::default(), text }).verdict)
     }
 

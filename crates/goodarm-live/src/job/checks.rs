@@ -16,7 +16,7 @@ use super::questions::JobSubjects;
 use super::requirements::{self, Requirement, criterion_name};
 use super::spec::{JobSettings, JobSpec, ServiceSpec};
 use super::{Job, JobService};
-use crate::pricing::Tariff;
+use crate::pricing::{Pricing, Tariff};
 use crate::secrets::{Redactor, Secrets};
 use crate::throttle::CallLimits;
 
@@ -62,14 +62,19 @@ pub(super) fn assemble(spec: JobSpec, source: JobSource) -> Result<Job, JobError
         error::extend(&mut faults, None, vec![needed]);
     }
     let generators = std::mem::take(&mut subjects.generators);
-    let names = BTreeSet::new();
-    let checker = Checker { settings: &settings, subjects: &subjects, names, problems: faults };
-    let CheckedServices { mut services, verifier_terms, generator_terms } =
+    let verifier_count = verifiers.len();
+    let checker = Checker {
+        settings: &settings,
+        subjects: &subjects,
+        names: BTreeSet::new(),
+        problems: faults,
+        services: Vec::new(),
+        verifier_terms: Vec::new(),
+        generator_terms: Vec::new(),
+    };
+    let Checker { services, verifier_terms, generator_terms, .. } =
         checker.all(&places, verifiers, generators)?;
-    let verifier_count = services.len() - generator_terms.len();
-    let manifests = services.iter().map(|it| &it.service.manifest);
-    let redactor = Secrets::united(manifests.clone().filter_map(|it| it.secrets.as_deref()));
-    let files = manifests.flat_map(|it| it.files.clone());
+    let files = services.iter().flat_map(|it| it.service.manifest.files.clone());
     let terms = RunTerms {
         unit: settings.unit,
         budget: settings.budget,
@@ -86,7 +91,6 @@ pub(super) fn assemble(spec: JobSpec, source: JobSource) -> Result<Job, JobError
         folder: fingerprint::way(&settings.output, folder_of(&path)),
         questions: subjects.terms(generator_terms),
     };
-    services.iter_mut().for_each(|it| it.redactor = redactor.clone());
     let problem =
         terms.problem().map_err(|error| JobError::one(ProblemKind::Terms, error.to_string()))?;
     let JobSubjects { candidates, questions, finals, .. } = subjects;
@@ -128,46 +132,42 @@ struct Checker<'a> {
     /// Names in use.
     names: BTreeSet<String>,
     problems: Vec<JobProblem>,
+    /// Those without problems, first the verifiers.
+    services: Vec<JobService>,
+    verifier_terms: Vec<VerifierTerms>,
+    generator_terms: Vec<GeneratorTerms>,
 }
 
 impl Checker<'_> {
-    /// All services, or all of their problems. `places` are those of the verifiers, then of the generators.
+    /// With all services, or all of their problems. `places` are those of the verifiers, then of the generators.
     fn all(
         mut self,
         places: &[usize],
         verifiers: Vec<ServiceSpec>,
         generators: Vec<ServiceSpec>,
-    ) -> Result<CheckedServices, JobError> {
+    ) -> Result<Self, JobError> {
         let (verifier_places, generator_places) = places.split_at(verifiers.len());
-        let verifiers = self.services(verifier_places, verifiers, false);
-        let generators = self.services(generator_places, generators, true);
-        JobError::check(self.problems)?;
-        let generator_terms = generators.iter().map(CheckedService::generator_terms).collect();
-        let (mut services, verifier_terms) = with_terms(verifiers);
-        services.extend(generators.into_iter().map(|it| it.service));
-        check_fields(self.subjects, &services)?;
-        check_draws(&services)?;
-        Ok(CheckedServices { services, verifier_terms, generator_terms })
+        self.take_all(verifier_places, verifiers, false);
+        self.take_all(generator_places, generators, true);
+        JobError::check(std::mem::take(&mut self.problems))?;
+        check_fields(self.subjects, &self.services)?;
+        check_draws(&self.services)?;
+        let secrets = self.services.iter().filter_map(|it| it.service.manifest.secrets.as_deref());
+        let redactor = Secrets::united(secrets);
+        self.services.iter_mut().for_each(|it| it.redactor = redactor.clone());
+        Ok(self)
     }
 
-    /// The services without problems; `places` are their places in the job.
-    fn services(
-        &mut self,
-        places: &[usize],
-        specs: Vec<ServiceSpec>,
-        makes_answers: bool,
-    ) -> Vec<CheckedService> {
-        let mut checked = Vec::with_capacity(specs.len());
+    /// Takes the services without problems; `places` are their places in the job.
+    fn take_all(&mut self, places: &[usize], specs: Vec<ServiceSpec>, makes_answers: bool) {
         for (&place, spec) in places.iter().zip(specs) {
             let name = spec.name.clone();
             let criteria = spec.criteria.iter().map(|it| criterion_name(&name, &it.name));
             self.take_names(place, &name, criteria.chain([name.clone()]).collect());
-            match self.service(place, spec, makes_answers) {
-                Ok(service) => checked.push(service),
-                Err(more) => error::extend(&mut self.problems, Some((place, &name)), more),
+            if let Err(more) = self.take(place, spec, makes_answers) {
+                error::extend(&mut self.problems, Some((place, &name)), more);
             }
         }
-        checked
     }
 
     fn take_names(&mut self, place: usize, name: &str, own: BTreeSet<String>) {
@@ -180,30 +180,37 @@ impl Checker<'_> {
         }
     }
 
-    /// A verifier, or a generator if it makes answers; or all of its problems.
-    fn service(
-        &self,
+    /// Takes a verifier, or a generator if it makes answers; or returns all of its problems.
+    fn take(
+        &mut self,
         place: usize,
         spec: ServiceSpec,
         makes_answers: bool,
-    ) -> Result<CheckedService, Vec<KeyProblem>> {
+    ) -> Result<(), Vec<KeyProblem>> {
         let mut problems = Vec::new();
         let requirements =
             if makes_answers { Some(Vec::new()) } else { requirements::of(&spec, &mut problems) };
         let limits = limits(&spec, self.settings, &mut problems);
         let tariff = collect(self.tariff(&spec), &mut problems);
         problems.extend(self.wrong_role(&spec, makes_answers));
-        match (requirements, tariff) {
-            (Some(requirements), Some(tariff)) if problems.is_empty() => {
-                let ServiceSpec { name, kind, service, proposes, .. } = spec;
-                let criteria = requirements.iter().filter_map(|it| it.criterion.clone()).collect();
-                let (redactor, lead) = (Redactor::default(), AttributeId(0));
-                let service =
-                    JobService { name, service, tariff, limits, criteria, lead, place, redactor };
-                Ok(CheckedService { service, requirements, kind, proposes })
-            }
-            _ => Err(problems),
+        let (Some(requirements), Some(tariff), true) = (requirements, tariff, problems.is_empty())
+        else {
+            return Err(problems);
+        };
+        let first = if makes_answers { 0 } else { self.verifier_terms.len() };
+        if makes_answers {
+            self.generator_terms.push(generator_terms(&spec, tariff));
+        } else {
+            let terms = requirements.iter().map(|it| verifier_terms(&spec, tariff, it, first));
+            self.verifier_terms.extend(terms);
         }
+        let criteria = requirements.into_iter().filter_map(|it| it.criterion).collect();
+        let ServiceSpec { name, service, .. } = spec;
+        let lead = AttributeId(u32::try_from(first).expect("there are fewer than 2^32"));
+        let redactor = Redactor::default();
+        let service = JobService { name, service, tariff, limits, criteria, lead, place, redactor };
+        self.services.push(service);
+        Ok(())
     }
 
     /// What keeps a service from being a generator or a verifier.
@@ -228,7 +235,8 @@ impl Checker<'_> {
 
     fn tariff(&self, spec: &ServiceSpec) -> Result<Tariff, KeyProblem> {
         let &JobSettings { unit, budget, .. } = self.settings;
-        let pricing = spec.pricing.or_else(|| spec.service.manifest.price.pricing(unit));
+        let pricing = spec.pricing.or(spec.service.manifest.price);
+        let pricing = pricing.or_else(|| Pricing::by_unit(unit));
         let pricing = pricing.ok_or_else(|| {
             let unit = format!("{unit:?}").to_lowercase();
             KeyProblem::missing(
@@ -250,71 +258,42 @@ impl Checker<'_> {
     }
 }
 
-/// The services of a job, first the verifiers, and their terms.
-struct CheckedServices {
-    services: Vec<JobService>,
-    verifier_terms: Vec<VerifierTerms>,
-    generator_terms: Vec<GeneratorTerms>,
-}
-
-/// A service without problems, and what its run terms need.
-struct CheckedService {
-    service: JobService,
-    /// Empty if it makes answers.
-    requirements: Vec<Requirement>,
-    kind: String,
-    proposes: bool,
-}
-
-impl CheckedService {
-    /// The terms of a verifier whose first attribute is `lead`, one for each requirement.
-    fn verifier_terms(&self, lead: AttributeId) -> impl Iterator<Item = VerifierTerms> {
-        let JobService { name, service, tariff, .. } = &self.service;
-        let manifest = &service.manifest;
-        self.requirements.iter().map(move |Requirement { criterion, threshold, scores }| {
-            let criterion = criterion.as_ref();
-            VerifierTerms {
-                name: criterion.map_or_else(|| name.clone(), |it| criterion_name(name, it)),
-                kind: self.kind.clone(),
-                threshold: *threshold,
-                scores: *scores,
-                ceiling: tariff.ceiling,
-                metered: tariff.is_metered(),
-                mean_over: manifest.mean_over,
-                solves: manifest
-                    .answers_questions
-                    .then_some(SolverTerms { proposes: self.proposes }),
-                people: service.people().cloned(),
-                criterion: criterion.map(|it| CriterionTerms {
-                    verifier: name.clone(),
-                    name: it.clone(),
-                    first: lead.index(),
-                }),
-            }
-        })
-    }
-
-    fn generator_terms(&self) -> GeneratorTerms {
-        let JobService { name, service, tariff, .. } = &self.service;
-        GeneratorTerms {
-            name: name.clone(),
-            kind: self.kind.clone(),
-            ceiling: tariff.ceiling,
-            metered: tariff.is_metered(),
-            people: service.people().cloned(),
-        }
+/// The terms of one requirement of a verifier, whose first one is at `first`.
+fn verifier_terms(
+    spec: &ServiceSpec,
+    tariff: Tariff,
+    Requirement { criterion, threshold, scores }: &Requirement,
+    first: usize,
+) -> VerifierTerms {
+    let ServiceSpec { name, kind, service, proposes, .. } = spec;
+    let criterion = criterion.as_ref();
+    let answers_questions = service.manifest.answers_questions;
+    VerifierTerms {
+        name: criterion.map_or_else(|| name.clone(), |it| criterion_name(name, it)),
+        kind: kind.clone(),
+        threshold: *threshold,
+        scores: *scores,
+        ceiling: tariff.ceiling,
+        metered: tariff.is_metered(),
+        mean_over: service.manifest.mean_over,
+        solves: answers_questions.then_some(SolverTerms { proposes: *proposes }),
+        people: service.people().cloned(),
+        criterion: criterion.map(|it| CriterionTerms {
+            verifier: name.clone(),
+            name: it.clone(),
+            first,
+        }),
     }
 }
 
-/// The verifiers, and the terms of all their attributes.
-fn with_terms(checked: Vec<CheckedService>) -> (Vec<JobService>, Vec<VerifierTerms>) {
-    let (mut verifiers, mut terms) = (Vec::new(), Vec::new());
-    for checked in checked {
-        let lead = AttributeId(u32::try_from(terms.len()).expect("there are fewer than 2^32"));
-        terms.extend(checked.verifier_terms(lead));
-        verifiers.push(JobService { lead, ..checked.service });
+fn generator_terms(spec: &ServiceSpec, tariff: Tariff) -> GeneratorTerms {
+    GeneratorTerms {
+        name: spec.name.clone(),
+        kind: spec.kind.clone(),
+        ceiling: tariff.ceiling,
+        metered: tariff.is_metered(),
+        people: spec.service.people().cloned(),
     }
-    (verifiers, terms)
 }
 
 fn limits(
@@ -370,16 +349,16 @@ fn check_fields(subjects: &JobSubjects, services: &[JobService]) -> Result<(), J
 /// another.
 fn check_draws(services: &[JobService]) -> Result<(), JobError> {
     let mut problems = Vec::new();
-    for (index, service) in services.iter().enumerate() {
+    for service in services {
         let drawn = service.service.manifest.draws_from.as_ref();
         let Some(drawn) = drawn.filter(|it| it.draws == Draws::InOrder) else { continue };
         let path = &drawn.recording;
-        let mut others = services.iter().enumerate().filter(|(other, _)| *other != index);
-        let other = others.find(|(_, other)| {
+        let mut others = services.iter().filter(|other| other.place != service.place);
+        let other = others.find(|other| {
             let theirs = other.service.manifest.draws_from.as_ref();
             theirs.is_some_and(|theirs| theirs.recording == *path)
         });
-        if let Some((_, other)) = other {
+        if let Some(other) = other {
             let message = format!(
                 "in-order, but {:?} draws from {path} also: a reply that both see is not fresh; use with-replacement, or a file for each",
                 other.name

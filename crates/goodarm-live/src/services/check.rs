@@ -25,7 +25,7 @@ use self::schema::{Schema, text_bytes};
 use super::kind::problems_of;
 use super::{KindKeys, ServiceContext};
 use crate::pricing::Pricing;
-use crate::service::{CallContext, CallTask, DefaultPrice, Dispatch, Local, Manifest, Service};
+use crate::service::{CallContext, CallTask, Dispatch, Local, Manifest, Service};
 
 /// A check that this program makes itself: exact, and next to free.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -127,7 +127,7 @@ impl Check {
             fields: self.fields().cloned().collect(),
             scores: Scores::Exact,
             threshold: Some(0.5),
-            price: DefaultPrice::Is(Pricing::Fixed(PRICE)),
+            price: Some(Pricing::Fixed(PRICE)),
             files: self.file.iter().cloned().collect(),
             ..Manifest::default()
         }

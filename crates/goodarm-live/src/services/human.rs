@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{KindKeys, ServiceContext};
-use crate::service::{DefaultPrice, Deferred, Manifest, Service};
+use crate::service::{Deferred, Manifest, Service};
 
 /// A person, who is asked by `goodarm label`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -57,6 +57,11 @@ impl HumanKeys {
         mut problems: Vec<KeyProblem>,
     ) -> Result<Service, Vec<KeyProblem>> {
         problems.extend(unsupported(context));
+        // A person's seconds are not measured.
+        if context.unit != Unit::Calls && context.keys.price.is_none() {
+            let message = format!("missing; give the price of a reply in {}", context.unit.name());
+            problems.push(KeyProblem::missing("price", message));
+        }
         if self.show.is_some() && self.hide.is_some() {
             problems.push(KeyProblem::new("hide", "either show or hide, not both"));
         }
@@ -88,11 +93,6 @@ impl HumanKeys {
             scores: Scores::Binary,
             // The middle between right and wrong.
             threshold: is_exact.then_some(0.5),
-            // A person's seconds are not measured.
-            price: match context.unit {
-                Unit::Calls => DefaultPrice::ByUnit,
-                _ => DefaultPrice::Needed,
-            },
             answers_questions: wanted == ReplyForm::Answer,
             ..Manifest::default()
         };

@@ -30,7 +30,7 @@ pub use self::temperature::{Temperature, TemperatureWord};
 use super::rubric::Rubric;
 use super::{KindKeys, ServiceContext};
 use crate::pricing::{Extent, Meter, Pricing};
-use crate::service::{CallFuture, DefaultPrice, Manifest, Remote, Service, on_blocking_thread};
+use crate::service::{CallFuture, Manifest, Remote, Service, on_blocking_thread};
 use crate::throttle::Throttle;
 
 impl KindKeys for LlmKeys {
@@ -347,15 +347,10 @@ impl Remote for Llm {
     }
 }
 
-fn price(unit: Unit) -> DefaultPrice {
+fn price(unit: Unit) -> Option<Pricing> {
     let one = Some(Cost::from_units(1));
-    match unit {
-        Unit::Tokens => {
-            let meter = Meter { input: one, output: one, ..Meter::default() };
-            DefaultPrice::Is(Pricing::Metered(meter))
-        }
-        _ => DefaultPrice::ByUnit,
-    }
+    let tokens = Meter { input: one, output: one, ..Meter::default() };
+    (unit == Unit::Tokens).then_some(Pricing::Metered(tokens))
 }
 
 /// Not sent; a counted failure, because it depends on the answer.

@@ -10,7 +10,7 @@ use goodarm_record::job_file::Scores;
 use goodarm_record::reply::{MeanOver, Reply, Usage, Verdict};
 
 use crate::pricing::{Meter, Pricing};
-use crate::service::{CallContext, DefaultPrice, Dispatch, DrawSource, Local, Manifest, Service};
+use crate::service::{CallContext, Dispatch, DrawSource, Local, Manifest, Service};
 
 /// One recorded call.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl RecordedService {
         let meter = Meter { reported: true, ceiling: Some(ceiling), ..Meter::default() };
         let manifest = Manifest {
             scores: recorded.scores(),
-            price: DefaultPrice::Is(Pricing::Metered(meter)),
+            price: Some(Pricing::Metered(meter)),
             answers_questions: is_about_questions,
             mean_over: match draws {
                 Draws::WithReplacement => MeanOver::RecordedPool,

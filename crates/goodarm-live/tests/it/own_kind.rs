@@ -10,7 +10,7 @@ use goodarm_live::job::{self, Job, JobInputs, JobSettings, JobSpec, Overrides, S
 use goodarm_live::pricing::{Extent, Meter, Pricing, Tariff};
 use goodarm_live::run::Run;
 use goodarm_live::service::attempt::{Attempt, attempts};
-use goodarm_live::service::{CallFuture, DefaultPrice, Manifest, Remote, Reply, Service, Usage};
+use goodarm_live::service::{CallFuture, Manifest, Remote, Reply, Service, Usage};
 use goodarm_live::services::{KINDS, KindKeys, ServiceContext, ServiceKind, ServiceKinds};
 use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
@@ -60,7 +60,7 @@ impl Coin {
         let meter = Meter { reported: true, ceiling, ..Meter::default() };
         let manifest = Manifest {
             fields: ["answer".to_owned()].into(),
-            price: DefaultPrice::Is(Pricing::Metered(meter)),
+            price: Some(Pricing::Metered(meter)),
             ..Manifest::default()
         };
         Service::remote(manifest, self)
