@@ -15,7 +15,6 @@ pub(crate) mod rubric;
 pub(crate) mod score;
 
 pub use self::endpoint::BODY_BYTES_MAX;
-pub(crate) use self::endpoint::without_keys;
 pub use self::kind::{KindKeys, ServiceContext, ServiceKind, ServiceKinds};
 
 /// The kinds that a job file can name. The list is open, not an enum, so that others can add to it.

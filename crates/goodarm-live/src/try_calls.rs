@@ -11,13 +11,11 @@ use goodarm_core::{
 };
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_files::Scores as Declared;
-use goodarm_files::words::counted;
 use goodarm_record::control::Control;
 use goodarm_record::notice::Condition;
 use goodarm_record::outputs::calls::CriterionScores;
 use goodarm_record::questions::MadeAnswer;
 use serde::Serialize;
-use serde_json::Value;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 
@@ -344,14 +342,12 @@ fn suspicions_of(job: &Job, service: ServiceId, trials: &[&TryCall]) -> Vec<Stri
 fn before_any_call(job: &Job, service: ServiceId) -> Vec<String> {
     let called = job.service(service);
     let fields = &called.service.manifest.fields;
-    let mut texts: Vec<String> = single_braces(job, service).into_iter().collect();
-    texts.extend(called.service.manifest.warning.clone());
+    let mut texts: Vec<String> = called.service.manifest.warning.iter().cloned().collect();
     if called.service.manifest.answers_questions {
         return texts;
     }
-    let sample: Vec<Candidate> =
-        job.candidates.arms().take(SAMPLE_MAX).map(|arm| job.candidates.get(arm)).collect();
-    let has_answer = sample.first().is_some_and(|first| first.fields().contains_key(ANSWER));
+    let first = job.candidates.arms().next().map(|arm| job.candidates.get(arm));
+    let has_answer = first.is_some_and(|first| first.fields().contains_key(ANSWER));
     let sees_answer = fields.iter().any(|field| field.split('.').next() == Some(ANSWER));
     let is_llm = job.terms.service(job.target_of(service)).kind == "llm";
     if is_llm && has_answer && !fields.is_empty() && !sees_answer {
@@ -359,30 +355,7 @@ fn before_any_call(job: &Job, service: ServiceId) -> Vec<String> {
             "does not see the field `answer`: {{ answer }} puts it into the prompt".to_owned(),
         );
     }
-    for field in fields {
-        let nulls = sample.iter().filter(|it| it.field(field).is_some_and(Value::is_null)).count();
-        if nulls > 0 {
-            let candidates = counted(nulls, "candidate");
-            texts.push(format!("gets nothing for `{field}` of {candidates}, where it is null"));
-        }
-    }
     texts
-}
-
-/// A field's name in single braces, the syntax of other tools, is sent unchanged.
-fn single_braces(job: &Job, service: ServiceId) -> Option<String> {
-    let subjects = job.subjects_of(service);
-    let candidate = subjects.arms().next().map(|arm| subjects.get(arm))?;
-    let preview = job.service(service).preview(&candidate);
-    let fields = candidate.fields();
-    let name = fields.keys().find(|name| preview.contains(&format!("{{{name}}}")))?;
-    // It may be part of the answer.
-    let is_own = fields.values().any(|value| value.to_string().contains(&format!("{{{name}}}")));
-    (!is_own).then(|| {
-        format!(
-            "sends {{{name}}} as it stands: fields are written {{{{ {name} }}}}, with two braces"
-        )
-    })
 }
 
 const NOT_ASKED: &str = "a person is asked only during a run";
@@ -392,7 +365,5 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// Verdicts of a word or two are often the same.
 const SHORT_REPLY_BYTES: usize = 20;
 const CEILING_TIMES: f64 = 6.0;
-/// The candidates that are checked before any call.
-const SAMPLE_MAX: usize = 10_000;
 /// The default field of a candidate's answer.
 const ANSWER: &str = "answer";

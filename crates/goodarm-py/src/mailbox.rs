@@ -280,11 +280,7 @@ fn attempt_of(outcome: &Bound<'_, PyAny>, worked: Duration) -> PyResult<Attempt<
             };
             Attempt::Void { failure, retry_after, reason: text(1)? }
         }
-        "lost" => {
-            let reason = text(1)?;
-            let outcome = Reply::failed(CountedFailure::Lost, reason.clone());
-            Attempt::Broke { outcome, reason }
-        }
+        "lost" => Attempt::Broke(Reply::failed(CountedFailure::Lost, text(1)?)),
         name => return Err(exception("Error", "", format!("{name:?} is not an outcome"))),
     })
 }

@@ -58,8 +58,7 @@ impl fmt::Display for JobProblem {
         if let Some(file) = &self.file {
             write!(f, "{}: ", file.display())?;
         }
-        // A syntax error has the line in its message.
-        if let Some(line) = self.line.filter(|_| self.kind != ProblemKind::Syntax) {
+        if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
         }
         if let Some((_, name)) = &self.verifier {

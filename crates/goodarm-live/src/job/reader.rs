@@ -1,6 +1,5 @@
 //! Reads a job file. All keys are checked, and all problems are reported at once, each with its line.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +28,7 @@ use super::{
 use crate::pricing::Pricing;
 use crate::service::{FinalAnswerRule, Service};
 use crate::services::rubric;
-use crate::services::{KindKeys, ServiceContext, ServiceKinds, without_keys};
+use crate::services::{ServiceContext, ServiceKinds};
 
 /// The text of a job file.
 pub(super) fn text_at(path: &Path) -> Result<String, JobError> {
@@ -98,8 +97,8 @@ fn table_of<'a>(path: &Path, text: &'a str) -> Result<JobTable<'a>, JobError> {
     JobTable::parse(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map(|before| 1 + before.matches('\n').count());
-        let message = without_keys(error.to_string().trim_end());
-        let problem = JobProblem::new(ProblemKind::Syntax, message);
+        // Without the line itself, which may have a key.
+        let problem = JobProblem::new(ProblemKind::Syntax, error.message().to_owned());
         let file = Some(path.to_owned());
         JobError { problems: vec![JobProblem { file, line, ..problem }] }
     })
@@ -140,9 +139,12 @@ struct ServiceEntry<'a> {
 struct ReadService {
     place: usize,
     keys: ServiceKeys,
-    own: Box<dyn KindKeys>,
+    own: BuildService,
     generator: Option<ReadGenerator>,
 }
+
+/// Builds a service by the keys of its kind.
+type BuildService = Box<dyn FnOnce(&ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>>>;
 
 /// The keys that only generators have.
 struct ReadGenerator {
@@ -194,7 +196,7 @@ impl ServiceEntry<'_> {
         let own = match given {
             Some(service) => {
                 more.extend(unknown_keys(&self.table, &known));
-                let own: Box<dyn KindKeys> = Box::new(GivenService(Cell::new(Some(service))));
+                let own: BuildService = Box::new(move |_| Ok(service));
                 Some(own)
             }
             None => self.read_kind_keys(kinds, &known, &mut more),
@@ -221,7 +223,7 @@ impl ServiceEntry<'_> {
         kinds: &ServiceKinds,
         known: &BTreeSet<String>,
         problems: &mut Vec<KeyProblem>,
-    ) -> Option<Box<dyn KindKeys>> {
+    ) -> Option<BuildService> {
         let name = self.table.text_of("kind")?;
         let Some(kind) = kinds.get(name) else {
             problems.push(unknown_kind(name, kinds));
@@ -235,16 +237,8 @@ impl ServiceEntry<'_> {
             message: format!("{} (kind {})", problem.message, kind.name),
             ..problem
         }));
-        (kind.read)(&self.table.with_keys(&own_names), problems)
-    }
-}
-
-/// A service that a program gives.
-struct GivenService(Cell<Option<Service>>);
-
-impl KindKeys for GivenService {
-    fn build(&self, _: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>> {
-        Ok(self.0.take().expect("an entry is built once"))
+        let keys = (kind.read)(&self.table.with_keys(&own_names), problems)?;
+        Some(Box::new(move |context| keys.build(context)))
     }
 }
 
@@ -333,7 +327,7 @@ impl SpecBuilder<'_> {
             let mut more = rubric::problems(&keys);
             let list = asked.map(|asked| &asked.list);
             let context = self.context(&keys, shown, list, &mut more);
-            match own.build(&context) {
+            match own(&context) {
                 Ok(service) => {
                     verifiers.push((place, service_spec(context, service, &mut more)));
                 }
@@ -362,7 +356,7 @@ impl SpecBuilder<'_> {
             let extractor = of_solver.map(|finals| finals.extractor.clone());
             let finals = read.final_answers(&keys, &asked.answer_field, extractor, &mut more);
             let service = if read.makes_answers {
-                own.build(&ServiceContext { makes_answers: true, ..context })
+                own(&ServiceContext { makes_answers: true, ..context })
             } else {
                 let message = "this kind makes no answers; command, http, human, llm and pool do";
                 Err(vec![KeyProblem::new("kind", message)])

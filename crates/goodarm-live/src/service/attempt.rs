@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use goodarm_core::{CountedFailure, VoidFailure};
-use goodarm_record::reply::{NOTHING, Reply};
+use goodarm_record::reply::{NOTHING, Reply, Verdict};
 
 use crate::throttle::{GiveUp, Throttle, ThrottleClosed};
 
@@ -14,12 +14,7 @@ pub enum Attempt<T> {
     Answered(T),
     /// The service broke after it began to work: the call is over and counts. Several of these in a row pause
     /// the service.
-    Broke {
-        /// The outcome of the call.
-        outcome: T,
-        /// What went wrong.
-        reason: String,
-    },
+    Broke(Reply),
     /// No work was begun, for a reason that does not depend on the candidate: the attempt may be repeated.
     Void {
         /// The kind of failure.
@@ -36,45 +31,12 @@ pub enum Attempt<T> {
     },
     /// It is unknown which output of the service belongs to which request, also of earlier calls: the call counts,
     /// and the service is given up.
-    Mistrusted {
-        /// The outcome of the call.
-        outcome: T,
-        /// What the service did.
-        reason: String,
-    },
-}
-
-impl<T> Attempt<T> {
-    /// Changes the outcome, if there is one.
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Attempt<U> {
-        match self {
-            Self::Answered(outcome) => Attempt::Answered(change(outcome)),
-            Self::Broke { outcome, reason } => Attempt::Broke { outcome: change(outcome), reason },
-            Self::Void { failure, retry_after, reason } => {
-                Attempt::Void { failure, retry_after, reason }
-            }
-            Self::Hopeless { reason } => Attempt::Hopeless { reason },
-            Self::Mistrusted { outcome, reason } => {
-                Attempt::Mistrusted { outcome: change(outcome), reason }
-            }
-        }
-    }
-
-    /// Changes the reason, if there is one.
-    #[must_use]
-    pub fn with_reason(mut self, change: impl FnOnce(String) -> String) -> Self {
-        if let Self::Broke { reason, .. } | Self::Void { reason, .. } | Self::Hopeless { reason } =
-            &mut self
-        {
-            *reason = change(std::mem::take(reason));
-        }
-        self
-    }
+    Mistrusted(Reply),
 }
 
 /// Makes attempts at one call, each in its turn, until one of them counts. The error is the reply of a call that
-/// did not get that far: the run stops, the `retries` of the job are used up, or the call is throttled again and
-/// again while others are answered.
+/// was not answered: the service broke, the run stops, the `retries` of the job are used up, or the call is throttled
+/// again and again while others are answered.
 pub async fn attempts<T, F>(throttle: &Throttle, mut attempt: impl FnMut() -> F) -> Result<T, Reply>
 where
     F: Future<Output = Attempt<T>>,
@@ -106,17 +68,17 @@ where
                 turn.record_reply();
                 return Ok(outcome);
             }
-            Attempt::Broke { outcome, reason } => {
-                turn.record_broken(&reason);
-                return Ok(outcome);
+            Attempt::Broke(reply) => {
+                turn.record_broken(reason_of(&reply));
+                return Err(reply);
             }
             Attempt::Hopeless { reason } => {
                 turn.close_unstartable(reason.clone());
                 return Err(not_sent(reason));
             }
-            Attempt::Mistrusted { outcome, reason } => {
-                turn.close_unmatched_output(reason);
-                return Ok(outcome);
+            Attempt::Mistrusted(reply) => {
+                turn.close_unmatched_output(reason_of(&reply).to_owned());
+                return Err(reply);
             }
             Attempt::Void { failure, retry_after, reason } => {
                 if !throttle.is_refused() {
@@ -135,6 +97,14 @@ where
                 }
             }
         }
+    }
+}
+
+/// Why a call failed.
+pub(crate) fn reason_of(reply: &Reply) -> &str {
+    match &reply.verdict {
+        Verdict::Failed(_, reason) | Verdict::Exhausted(reason) => reason,
+        _ => "",
     }
 }
 

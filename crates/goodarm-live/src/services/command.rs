@@ -6,7 +6,7 @@ mod tracker;
 pub(crate) mod worker;
 
 use std::ffi::OsString;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,7 +68,7 @@ pub struct CommandService {
 }
 
 /// The program to start.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Program {
     path: OsString,
     arguments: Vec<String>,
@@ -90,7 +90,8 @@ enum ProcessOutcome {
     },
     /// It wrote unsolicited output, so it is unknown which request its other lines belong to.
     Mistrusted {
-        reason: String,
+        /// In short, without secrets.
+        unasked: String,
         output: Vec<u8>,
     },
 }
@@ -106,19 +107,17 @@ impl CommandService {
         let program = collect(Program::new(keys, folder), &mut problems);
         let startup = collect(startup(keys), &mut problems);
         let mut secrets = Secrets::default();
-        let environment = Environment::new(keys.env.as_deref().unwrap_or_default(), &mut secrets);
-        let environment = environment.unwrap_or_else(|more| {
-            problems.extend(more);
-            Environment::default()
-        });
-        let (Some(program), Some(startup)) = (program, startup) else { return Err(problems) };
-        if !problems.is_empty() {
-            return Err(problems);
+        let named = keys.env.as_deref().unwrap_or_default();
+        let environment = Environment::new(named, &mut secrets, &mut problems);
+        match (program, startup) {
+            (Some(program), Some(startup)) if problems.is_empty() => {
+                let program = Program { environment, secrets: Arc::new(secrets), ..program };
+                let files = program.files(keys);
+                let workers = keys.worker.unwrap_or(false).then(|| WorkerPool::new(startup));
+                Ok(Self { program, timeout, workers, files })
+            }
+            _ => Err(problems),
         }
-        let program = Program { environment, secrets: Arc::new(secrets), ..program };
-        let files = program.files(keys);
-        let workers = keys.worker.unwrap_or(false).then(|| WorkerPool::new(startup));
-        Ok(Self { program, timeout, workers, files })
     }
 
     fn manifest(&self) -> Manifest {
@@ -129,13 +128,6 @@ impl CommandService {
             files: self.files.clone(),
             secrets: Some(Arc::clone(&self.program.secrets)),
             ..self.program.wanted.manifest(Manifest::default())
-        }
-    }
-
-    /// Kills the workers; a call in flight ends as crashed.
-    pub fn shutdown(&self) {
-        if let Some(pool) = &self.workers {
-            pool.close();
         }
     }
 
@@ -224,16 +216,7 @@ impl Program {
         } else {
             OsString::from(&shown)
         };
-        let (environment, secrets) = (Environment::default(), Arc::default());
-        let program = Self {
-            path,
-            arguments,
-            folder,
-            shown,
-            environment,
-            secrets,
-            wanted: ExpectedReply::Score,
-        };
+        let program = Self { path, arguments, folder, shown, ..Self::default() };
         match program.obstacle() {
             Some(reason) => Err(KeyProblem::new("command", reason)),
             None => Ok(program),
@@ -294,8 +277,7 @@ impl Program {
     fn obstacle(&self) -> Option<String> {
         let (path, shown) = (Path::new(&self.path), &self.shown);
         if !path.is_absolute() {
-            let is_there = in_search_path(shown).is_some();
-            return (!is_there)
+            return (!is_in_search_path(shown))
                 .then(|| format!("there is no program {shown:?} here or in the PATH"));
         }
         match path.metadata() {
@@ -304,40 +286,18 @@ impl Program {
             Ok(found) if !is_executable(&found) => Some(format!(
                 "{shown:?} may not be executed: make it executable (chmod +x), or name its interpreter first, as in [\"python3\", {shown:?}]"
             )),
-            Ok(_) => missing_interpreter(path).map(|interpreter| {
-                format!("{shown:?} names an interpreter in its first line that is not there: {interpreter}")
-            }),
+            Ok(_) => None,
         }
     }
 }
 
-/// The path of a program that is named without one.
-fn in_search_path(name: &str) -> Option<PathBuf> {
+/// Whether a program that is named without a path is found.
+fn is_in_search_path(name: &str) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let endings = ["", std::env::consts::EXE_SUFFIX];
     std::env::split_paths(&folders)
         .flat_map(|folder| endings.map(|end| folder.join(format!("{name}{end}"))))
-        .find(|program| program.exists())
-}
-
-/// The interpreter in the first line of a script, if it does not exist.
-fn missing_interpreter(script: &Path) -> Option<String> {
-    let mut beginning = Vec::new();
-    let file = std::fs::File::open(script).ok()?;
-    io::Read::take(file, SHEBANG_BYTES_MAX).read_to_end(&mut beginning).ok()?;
-    let line = beginning.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
-    let line = String::from_utf8_lossy(line);
-    let mut words = line.split_whitespace();
-    let interpreter = words.next()?;
-    if !Path::new(interpreter).exists() {
-        return Some(interpreter.to_owned());
-    }
-    // `#!/usr/bin/env python3` searches the PATH for its argument.
-    let is_env = Path::new(interpreter).file_name().is_some_and(|name| name == "env");
-    let searched = words
-        .next()
-        .filter(|word| is_env && !word.starts_with('-') && !word.contains(['=', '/']))?;
-    in_search_path(searched).is_none().then(|| searched.to_owned())
+        .any(|program| program.exists())
 }
 
 #[cfg(unix)]
@@ -379,6 +339,21 @@ impl ProcessOutcome {
         }
     }
 
+    /// The outcome after an unsolicited line.
+    fn mistrusted(program: &Program, unasked: &[u8], output: Vec<u8>) -> Self {
+        let unasked = in_short(&program.text(unasked));
+        let unasked = if unasked.is_empty() { "half a line".to_owned() } else { unasked };
+        Self::Mistrusted { unasked, output }
+    }
+
+    fn output(&self) -> &[u8] {
+        match self {
+            Self::Answered(output)
+            | Self::Failed { output, .. }
+            | Self::Mistrusted { output, .. } => output,
+        }
+    }
+
     fn into_attempt(self, program: &Program, worked: Duration) -> Attempt<Reply> {
         let usage = Usage { worked, ..Usage::default() };
         match self {
@@ -392,14 +367,17 @@ impl ProcessOutcome {
                 let mut reason = in_short(&program.secrets.remove(reason));
                 reason.extend(program.environment.hint(&reason));
                 let text = shorten(program.text(&output));
-                let outcome = Reply { usage, text, ..Reply::failed(failure, reason.as_str()) };
-                Attempt::Broke { outcome, reason }
+                Attempt::Broke(Reply { usage, text, ..Reply::failed(failure, reason) })
             }
-            Self::Mistrusted { reason, output } => {
-                let reason = program.secrets.remove(reason);
-                let failed = Reply::failed(CountedFailure::Crashed, reason.as_str());
-                let outcome = Reply { usage, text: shorten(program.text(&output)), ..failed };
-                Attempt::Mistrusted { outcome, reason }
+            Self::Mistrusted { unasked, output } => {
+                let reason = format!(
+                    "it wrote more than one line for one request, so the answer is unknown: {unasked:?} was not \
+                     asked for. Let it repeat the request's \"call\" in its answers, or write \
+                     nothing else to standard output: logs belong on stderr"
+                );
+                let text = shorten(program.text(&output));
+                let failed = Reply::failed(CountedFailure::Crashed, reason);
+                Attempt::Mistrusted(Reply { usage, text, ..failed })
             }
         }
     }
@@ -481,8 +459,6 @@ fn bare_number(line: &str) -> Option<Value> {
     serde_json::Number::from_f64(number).map(Value::Number)
 }
 
-/// Systems read only this much of a script's first line.
-const SHEBANG_BYTES_MAX: u64 = 256;
 /// Enough to load a model.
 const STARTUP: Duration = Duration::from_secs(60);
 const STARTUP_MAX: Duration = Duration::from_secs(86_400);

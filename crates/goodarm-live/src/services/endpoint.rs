@@ -21,20 +21,19 @@ use tokio::time::Instant;
 
 use self::address::Address;
 pub(crate) use self::secrets::{
-    add_from_url, has_pasted_key, key_from_environment, looks_like_a_key, pasted_key,
-    pasted_key_problem, without_keys,
+    add_from_url, has_pasted_key, key_from_environment, looks_like_a_key, pasted_key_problem,
 };
 use self::transport::{BodyError, SendError, body_of};
 use self::void_status::VoidStatus;
 use crate::pricing::Extent;
 use crate::secrets::Secrets;
 use crate::service::Manifest;
-use crate::service::attempt::{Attempt, attempts_at};
+use crate::service::attempt::{Attempt, attempts_at, reason_of};
 use crate::throttle::Throttle;
 use crate::transcript;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{Reply, Usage, Verdict, shorten};
+use goodarm_record::reply::{Reply, Usage, shorten};
 
 /// One or several addresses, with everything that does not change from call to call. The throttle chooses the
 /// address of each request.
@@ -66,22 +65,22 @@ pub(crate) struct EndpointKeys<'a> {
     pub(crate) url: Option<&'a str>,
     pub(crate) urls: Option<&'a [String]>,
     pub(crate) api_key_env: Option<&'a str>,
-    pub(crate) key_header: KeyHeader,
+    /// The header of the key, in lower case. `authorization` has it after `Bearer`.
+    pub(crate) key_header: &'static str,
     pub(crate) headers: Option<&'a BTreeMap<String, String>>,
     pub(crate) void_status: Option<&'a [u16]>,
 }
 
-/// How a key is sent.
-#[derive(Clone, Copy)]
-pub(crate) enum KeyHeader {
-    /// `Authorization: Bearer …`
-    Bearer,
-    /// As a header of this name, in lower case.
-    Named(&'static str),
+/// A request, from the moment when it was sent.
+struct SentRequest<'a> {
+    address: &'a Address,
+    /// The number of the address.
+    number: usize,
+    began: Instant,
 }
 
 /// The result of one request: a complete body, or the reply of the call without one.
-type HttpAttempt = Attempt<Result<Vec<u8>, Reply>>;
+type HttpAttempt = Attempt<Result<ResponseBody, Reply>>;
 
 /// A longer body is cut off, and the call counts as failed.
 pub const BODY_BYTES_MAX: usize = 4 << 20;
@@ -114,7 +113,7 @@ impl Endpoint {
         let key_from = keys.api_key_env.map(str::to_owned);
         match void_status {
             Some(void_status) if problems.is_empty() => {
-                let warning = address::exposed_key(keys);
+                let warning = address::exposed_key(keys, &written);
                 Ok(Self {
                     addresses,
                     timeout,
@@ -159,7 +158,7 @@ impl Endpoint {
         throttle: &Throttle,
         body: &str,
     ) -> Result<ResponseBody, Reply> {
-        attempts_at(throttle, |address| self.timed(throttle, address, body)).await?
+        attempts_at(throttle, |number| self.attempt(throttle, number, body)).await?
     }
 
     /// A reason with its host, if there are several addresses.
@@ -169,38 +168,6 @@ impl Endpoint {
             return reason;
         }
         format!("{host}: {reason}")
-    }
-
-    /// One attempt, with the time that it took.
-    async fn timed(
-        &self,
-        throttle: &Throttle,
-        number: usize,
-        body: &str,
-    ) -> Attempt<Result<ResponseBody, Reply>> {
-        let began = Instant::now();
-        let address = self.address(number);
-        let mut refusal = String::new();
-        let exchange = self.attempt(address, body, &mut refusal).await;
-        let worked = began.elapsed();
-        throttle.transcript().note(|| {
-            let received = if refusal.is_empty() { self.received(&exchange) } else { refusal };
-            let sent = self.request_to(address, body);
-            transcript::Exchange { sent, received: self.clean(received) }
-        });
-        let exchange = exchange.map(|outcome| match outcome {
-            Ok(body) => Ok(ResponseBody { body, worked, address: number }),
-            Err(reply) => {
-                let verdict = match reply.verdict {
-                    Verdict::Failed(failure, reason) => {
-                        Verdict::Failed(failure, self.reason_at(number, reason))
-                    }
-                    verdict => verdict,
-                };
-                Err(Reply { verdict, usage: Usage { worked, ..reply.usage }, ..reply })
-            }
-        });
-        exchange.with_reason(|reason| self.reason_at(number, reason))
     }
 
     /// The address with this number; the last one if the throttle has more addresses.
@@ -218,14 +185,12 @@ impl Endpoint {
     }
 
     /// The received text, or why there was none.
-    fn received(&self, exchange: &HttpAttempt) -> String {
-        match exchange {
-            Attempt::Answered(Ok(body)) => String::from_utf8_lossy(body).into_owned(),
+    fn received(&self, attempt: &HttpAttempt) -> String {
+        match attempt {
+            Attempt::Answered(Ok(response)) => String::from_utf8_lossy(&response.body).into_owned(),
             Attempt::Answered(Err(reply)) => reply.text.clone(),
-            Attempt::Broke { reason, .. }
-            | Attempt::Void { reason, .. }
-            | Attempt::Hopeless { reason }
-            | Attempt::Mistrusted { reason, .. } => reason.clone(),
+            Attempt::Broke(reply) | Attempt::Mistrusted(reply) => reason_of(reply).to_owned(),
+            Attempt::Void { reason, .. } | Attempt::Hopeless { reason } => reason.clone(),
         }
     }
 
@@ -239,40 +204,70 @@ impl Endpoint {
         self.secrets.remove(text)
     }
 
-    /// Makes one attempt. A status without success, and its body, are written to `refusal`.
-    async fn attempt(&self, address: &Address, body: &str, refusal: &mut String) -> HttpAttempt {
+    /// Makes one attempt.
+    async fn attempt(&self, throttle: &Throttle, number: usize, body: &str) -> HttpAttempt {
+        let sent = SentRequest { address: self.address(number), number, began: Instant::now() };
+        let mut refusal = String::new();
         // Connecting has a shorter timeout, so a request that is cut off here has been sent.
-        match tokio::time::timeout(self.timeout, self.exchange(address, body, refusal)).await {
+        let exchange = self.exchange(&sent, body, &mut refusal);
+        let attempt = match tokio::time::timeout(self.timeout, exchange).await {
             Ok(attempt) => attempt,
-            Err(_) => broken(
-                CountedFailure::TimedOut,
-                format!("no reply within {} s", self.timeout.as_secs_f64()),
-            ),
-        }
+            Err(_) => {
+                let reason = format!("no reply within {} s", self.timeout.as_secs_f64());
+                self.broken(&sent, CountedFailure::TimedOut, reason)
+            }
+        };
+        throttle.transcript().note(|| {
+            let received = if refusal.is_empty() { self.received(&attempt) } else { refusal };
+            let sent = self.request_to(sent.address, body);
+            transcript::Exchange { sent, received: self.clean(received) }
+        });
+        attempt
     }
 
-    async fn exchange(&self, address: &Address, body: &str, refusal: &mut String) -> HttpAttempt {
-        let response = match address.transport.post(body).await {
+    /// Sends the request. A status without success, and its body, are written to `refusal`.
+    async fn exchange(
+        &self,
+        sent: &SentRequest<'_>,
+        body: &str,
+        refusal: &mut String,
+    ) -> HttpAttempt {
+        let response = match sent.address.transport.post(body).await {
             Ok(response) => response,
-            Err(error) => return self.unanswered(&address.host, error),
+            Err(error) => return self.unanswered(sent, error),
         };
         if !response.status().is_success() {
-            return self.refused(address, response, refusal).await;
+            return self.refused(sent, response, refusal).await;
         }
-        match body_of(response, BODY_BYTES_MAX).await {
-            Ok(body) => Attempt::Answered(Ok(body)),
-            Err(BodyError::TooLong) => broken(
-                CountedFailure::Truncated,
-                format!("the reply is longer than {BODY_BYTES_MAX} bytes"),
-            ),
-            Err(BodyError::Broken(cause)) => {
-                broken(CountedFailure::Truncated, format!("the reply was cut off: {cause}"))
+        let reason = match body_of(response, BODY_BYTES_MAX).await {
+            Ok(body) => {
+                let (worked, address) = (sent.began.elapsed(), sent.number);
+                return Attempt::Answered(Ok(ResponseBody { body, worked, address }));
             }
-        }
+            Err(BodyError::TooLong) => format!("the reply is longer than {BODY_BYTES_MAX} bytes"),
+            Err(BodyError::Broken(cause)) => format!("the reply was cut off: {cause}"),
+        };
+        self.broken(sent, CountedFailure::Truncated, reason)
+    }
+
+    /// The server may have begun to work, and gave no usable reply.
+    fn broken(
+        &self,
+        sent: &SentRequest<'_>,
+        failure: CountedFailure,
+        reason: String,
+    ) -> HttpAttempt {
+        Attempt::Broke(self.failed(sent, failure, reason))
+    }
+
+    fn failed(&self, sent: &SentRequest<'_>, failure: CountedFailure, reason: String) -> Reply {
+        let usage = Usage { worked: sent.began.elapsed(), ..Usage::default() };
+        Reply { usage, ..Reply::failed(failure, self.reason_at(sent.number, reason)) }
     }
 
     /// The attempt without a response.
-    fn unanswered(&self, host: &str, error: SendError) -> HttpAttempt {
+    fn unanswered(&self, sent: &SentRequest<'_>, error: SendError) -> HttpAttempt {
+        let host = &sent.address.host;
         match error {
             SendError::NotConnected(cause) => {
                 let hint = if cause.contains("Too many open files") {
@@ -290,7 +285,7 @@ impl Endpoint {
             // The request may have arrived, so this counts and is not sent again.
             SendError::NoResponse(cause) => {
                 let reason = self.secrets.remove(format!("{host} gave no reply: {cause}"));
-                broken(CountedFailure::Crashed, reason)
+                self.broken(sent, CountedFailure::Crashed, reason)
             }
         }
     }
@@ -298,7 +293,7 @@ impl Endpoint {
     /// The attempt with a response without success.
     async fn refused(
         &self,
-        address: &Address,
+        sent: &SentRequest<'_>,
         response: Response,
         refusal: &mut String,
     ) -> HttpAttempt {
@@ -312,7 +307,7 @@ impl Endpoint {
             said => format!("{}: {said}", status.as_u16()),
         };
         reason += &match status.as_u16() {
-            404 => format!(" (there is nothing at {}: is `url` right?)", address.target),
+            404 => format!(" (there is nothing at {}: is `url` right?)", sent.address.target),
             code @ (502 | 503 | 529) => {
                 format!(" (if it says so before it looks at a request: void_status = [{code}])")
             }
@@ -328,6 +323,7 @@ impl Endpoint {
             }
             _ => String::new(),
         };
+        let reason = self.reason_at(sent.number, reason);
         if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, &body) {
             // The server is up, and announces that it will be back.
             let retry_after = Some(retry_after.unwrap_or_default());
@@ -349,11 +345,11 @@ impl Endpoint {
                 } else {
                     reason
                 };
-                let reply = Reply { text, ..Reply::failed(failure, reason.clone()) };
+                let reply = Reply { text, ..self.failed(sent, failure, reason) };
                 if is_about_the_request(status) {
                     Attempt::Answered(Err(reply))
                 } else {
-                    Attempt::Broke { outcome: Err(reply), reason }
+                    Attempt::Broke(reply)
                 }
             }
         }
@@ -366,11 +362,6 @@ impl fmt::Debug for Endpoint {
         let hosts: Vec<&str> = self.addresses.iter().map(|it| it.host.as_str()).collect();
         formatter.debug_struct("Endpoint").field("hosts", &hosts).finish_non_exhaustive()
     }
-}
-
-/// The server may have begun to work, and gave no usable reply.
-fn broken(failure: CountedFailure, reason: String) -> HttpAttempt {
-    Attempt::Broke { outcome: Err(Reply::failed(failure, reason.clone())), reason }
 }
 
 /// Whether the server works, and rejects this request because it is bad, too long or filtered.

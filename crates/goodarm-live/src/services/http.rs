@@ -9,9 +9,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::endpoint::{
-    Endpoint, EndpointKeys, KeyHeader, ResponseBody, has_pasted_key, pasted_key_problem,
-};
+use super::endpoint::{Endpoint, EndpointKeys, has_pasted_key, pasted_key_problem};
 use super::score::{ExpectedReply, answer_at, cost_of, score_of};
 use super::{KindKeys, ServiceContext};
 use crate::service::{CallFuture, Manifest, Remote, Service};
@@ -85,7 +83,7 @@ impl Http {
             url: keys.url.as_deref(),
             urls: keys.urls.as_deref(),
             api_key_env: keys.api_key_env.as_deref(),
-            key_header: KeyHeader::Bearer,
+            key_header: "authorization",
             headers: keys.headers.as_ref(),
             void_status: keys.void_status.as_deref(),
         };
@@ -100,7 +98,7 @@ impl Http {
             problems.push(KeyProblem::new("body", message));
         }
         if keys.body.as_deref().is_some_and(has_pasted_key) {
-            problems.push(pasted_key_problem("body", "a part of it"));
+            problems.push(pasted_key_problem("body"));
         }
         let missing_field_problem = |body: &Template| body.missing_field_problem("body", shown);
         problems.extend(body.as_ref().and_then(Option::as_ref).and_then(missing_field_problem));
@@ -141,7 +139,13 @@ impl Http {
             Ok(received) => received,
             Err(reply) => return reply,
         };
-        let (verdict, cost) = self.read(&received);
+        let (verdict, cost) = self.read(&received.body);
+        let verdict = match verdict {
+            Verdict::Failed(failure, reason) => {
+                Verdict::Failed(failure, self.endpoint.reason_at(received.address, reason))
+            }
+            verdict => verdict,
+        };
         let text = match String::from_utf8(received.body) {
             Ok(text) => text,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
@@ -151,15 +155,11 @@ impl Http {
     }
 
     /// The verdict, and the cost if the reply has one.
-    fn read(&self, received: &ResponseBody) -> (Verdict, Option<Cost>) {
+    fn read(&self, body: &[u8]) -> (Verdict, Option<Cost>) {
         let unreadable = |reason| Verdict::Failed(CountedFailure::Unreadable, reason);
-        let value: Value = match serde_json::from_slice(&received.body) {
+        let value: Value = match serde_json::from_slice(body) {
             Ok(value) => value,
-            Err(error) => {
-                let reason = format!("the reply is not JSON: {error}");
-                let reason = self.endpoint.reason_at(received.address, reason);
-                return (unreadable(reason), None);
-            }
+            Err(error) => return (unreadable(format!("the reply is not JSON: {error}")), None),
         };
         let pointer = self.pointer.as_str();
         let score = |found: &Value| {
@@ -176,12 +176,6 @@ impl Http {
             (ExpectedReply::Score, None) => {
                 unreadable(format!("nothing at {pointer} of the reply"))
             }
-        };
-        let verdict = match verdict {
-            Verdict::Failed(_, reason) => {
-                unreadable(self.endpoint.reason_at(received.address, reason))
-            }
-            verdict => verdict,
         };
         (verdict, cost_of(value.get("cost")))
     }

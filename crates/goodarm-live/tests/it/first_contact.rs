@@ -210,12 +210,6 @@ fn a_program_that_cannot_be_executed_ends_the_run_at_once() {
     let path = place.path().join("score.py");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&path, mode).expect("our own file");
-    for interpreter in ["/nowhere/python", "/usr/bin/env no-such-python"] {
-        place.write("score.py", &format!("#!{interpreter}\nprint(1)\n"));
-        let error = place.job().err().expect("there is no interpreter").to_string();
-        let name = interpreter.split(' ').next_back().expect("a word");
-        assert!(error.contains("names an interpreter") && error.contains(name), "{error}");
-    }
     // What is gone later is found out by the first call.
     place.write("score.py", "#!/bin/sh\necho 1\n");
     let mut run = Run::begin(place.good_job()).expect("a run");
@@ -326,12 +320,9 @@ fn a_trial_shows_the_whole_refusal_and_what_is_suspicious() {
     assert!(trials[0].exchanges[0].received.ends_with(NO_MODEL), "{:?}", trials[0]);
     assert!(texts[0].starts_with("judge gave no score"), "{texts:?}");
 
-    let blind = Judge::new("system = \"Judge {answer}\"\n", |_, _| {
-        says("No, that is plainly wrong, I am afraid.")
-    });
+    let blind = Judge::new("", |_, _| says("No, that is plainly wrong, I am afraid."));
     let (_, texts) = tried(&blind, 3);
     assert!(texts[0].contains("gave the same reply for every answer"), "{texts:?}");
-    assert!(texts[1].contains("sends {answer} as it stands"), "{texts:?}");
 
     let dear = "max_tokens = 500\nmetered = { input = 1, output = 1, per = 1 }\n";
     let judge = Judge::new(dear, |seen, _| verdict(seen));
@@ -382,15 +373,10 @@ fn answers_that_need_no_call_do_not_end_the_trial() {
 
 #[test]
 fn what_looks_wrong_before_any_call_is_named() {
-    let blind = Judge::new("system = \"{{ question }} {answer}\"\n", |_, _| says("yes"));
+    let blind = Judge::new("system = \"{{ question }}\"\n", |_, _| says("yes"));
     let job = blind.place.read("job.toml").replace("{{ answer }}", "");
     blind.place.write("job.toml", &job);
-    blind.place.write(
-        "answers.jsonl",
-        "{\"id\": 1, \"question\": null, \"answer\": \"4\"}\n{\"id\": 2, \"question\": \"?\", \"answer\": \"4\"}\n",
-    );
+    blind.place.write("answers.jsonl", "{\"id\": 1, \"question\": \"?\", \"answer\": \"4\"}\n");
     let texts = suspicions(&blind.place.good_job(), &[]);
-    assert!(texts[0].contains("sends {answer} as it stands"), "{texts:?}");
-    assert!(texts[1].contains("does not see the field `answer`"), "{texts:?}");
-    assert!(texts[2].contains("gets nothing for `question` of 1 candidate"), "{texts:?}");
+    assert!(texts[0].contains("does not see the field `answer`"), "{texts:?}");
 }

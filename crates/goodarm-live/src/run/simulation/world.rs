@@ -276,7 +276,11 @@ impl SimVerifier {
         let usage = Usage { cost: Some(bill), worked: latency, ..Usage::default() };
         let attempt = self.answer(arm, &mut chance).await;
         drop(work);
-        attempt.map(|reply| Reply { usage, ..reply })
+        match attempt {
+            Attempt::Answered(reply) => Attempt::Answered(Reply { usage, ..reply }),
+            Attempt::Broke(reply) => Attempt::Broke(Reply { usage, ..reply }),
+            other => other,
+        }
     }
 
     /// Work begins, so money is owed even if the reply is lost.
@@ -299,10 +303,7 @@ impl SimVerifier {
     async fn answer(&self, arm: usize, chance: &mut Chance) -> Attempt<Reply> {
         let plan = &self.world.plan;
         let faults = &plan.nature(self.index).faults;
-        let broke = |failure, reason: &str| Attempt::Broke {
-            outcome: Reply::failed(failure, reason),
-            reason: reason.into(),
-        };
+        let broke = |failure, reason: &str| Attempt::Broke(Reply::failed(failure, reason));
         if chance.is(faults.lost) {
             self.world.truth().count("lost replies");
             sleep(TIMEOUT).await;

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use goodarm_data::problem::KeyProblem;
+use goodarm_data::problem::{KeyProblem, collect};
 use reqwest::Url;
 
 use crate::secrets::Secrets;
@@ -16,20 +16,21 @@ pub(super) struct Environment(Vec<(OsString, OsString)>);
 impl Environment {
     /// The common variables and the named ones, with their present values. The secrets among the named ones are
     /// added to `secrets`.
-    pub(super) fn new(named: &[String], secrets: &mut Secrets) -> Result<Self, Vec<KeyProblem>> {
+    pub(super) fn new(
+        named: &[String],
+        secrets: &mut Secrets,
+        problems: &mut Vec<KeyProblem>,
+    ) -> Self {
         let is_plain = |name: &str| {
             PLAIN.iter().any(|plain| plain.eq_ignore_ascii_case(name)) || name.starts_with("LC_")
         };
         let mut variables: Vec<(OsString, OsString)> =
             std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_plain)).collect();
-        let mut problems = Vec::new();
         for name in named {
-            match read(name, secrets) {
-                Ok(value) => variables.push((name.into(), value)),
-                Err(problem) => problems.push(problem),
-            }
+            let value = collect(read(name, secrets), problems);
+            variables.extend(value.map(|value| (name.into(), value)));
         }
-        if problems.is_empty() { Ok(Self(variables)) } else { Err(problems) }
+        Self(variables)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&OsString, &OsString)> {

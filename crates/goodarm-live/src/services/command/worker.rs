@@ -7,18 +7,16 @@
 pub(crate) mod request;
 mod talk;
 
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use std::{io, mem};
 
 use goodarm_data::candidates::Candidate;
-use goodarm_files::words::in_short;
 use goodarm_record::reply::{ServiceWarning, shorten};
 
 use self::request::WorkerRequest;
-use self::talk::{Worker, WorkerReply, WorkerState};
+use self::talk::{Worker, WorkerState};
 use super::{ProcessOutcome, Program, is_wanted};
-use crate::services::BODY_BYTES_MAX;
 use crate::transcript::{Exchange, Transcript};
 
 /// Idle workers. There are at most as many as calls were in flight at once.
@@ -32,7 +30,6 @@ pub(super) struct WorkerPool {
 #[derive(Debug, Default)]
 struct State {
     idle: Vec<Worker>,
-    is_closed: bool,
     call_count: u64,
     /// Whether a worker has repeated the number of its call. If one does, all do.
     repeats_calls: bool,
@@ -58,38 +55,35 @@ impl WorkerPool {
             Ok(Some(worker)) => worker,
             Ok(None) => Worker::start(program, self.state().repeats_calls)?,
             Err(unasked) => {
-                return Ok((self.mistrust(program, &unasked, Vec::new()), Duration::ZERO));
+                let outcome = ProcessOutcome::mistrusted(program, &unasked, Vec::new());
+                self.note_unasked(&outcome);
+                return Ok((outcome, Duration::ZERO));
             }
         };
         let startup = if worker.has_answered() { Duration::ZERO } else { self.startup };
         let request = WorkerRequest::new(candidate, self.next_call());
-        let (said, worked) = worker.answer(&request, startup + timeout).await;
+        let (outcome, worked) = worker.answer(program, &request, startup + timeout).await;
+        self.note_unasked(&outcome);
         transcript.note(|| Exchange {
             sent: shorten(program.secrets.remove(format!(
                 "$ {}\n{}",
                 program.line(),
                 request.line
             ))),
-            received: shorten(program.text(&said.words())),
+            received: shorten(program.text(outcome.output())),
         });
-        let outcome = match said {
-            WorkerReply::Answer(line) => {
-                // Otherwise its answer may still come, so the worker is not used again.
-                if is_wanted(&line, &program.wanted) {
-                    self.give_back(worker);
-                }
-                ProcessOutcome::Answered(line)
-            }
-            WorkerReply::Mismatch { reason, line } => ProcessOutcome::crashed(reason, line),
-            WorkerReply::Unasked { line, unasked } => self.mistrust(program, &unasked, line),
-            WorkerReply::End => ProcessOutcome::crashed(worker.last_words().await, Vec::new()),
-            WorkerReply::TooMuch => ProcessOutcome::truncated(
-                format!("it wrote more than {BODY_BYTES_MAX} bytes"),
-                Vec::new(),
-            ),
-            WorkerReply::Nothing => ProcessOutcome::timed_out(startup + timeout),
-        };
+        // Otherwise its answer may still come, so the worker is not used again.
+        if matches!(&outcome, ProcessOutcome::Answered(line) if is_wanted(line, &program.wanted)) {
+            self.give_back(worker);
+        }
         Ok((outcome, worked))
+    }
+
+    /// Keeps the first unsolicited line: no worker is trusted any more.
+    fn note_unasked(&self, outcome: &ProcessOutcome) {
+        if let ProcessOutcome::Mistrusted { unasked, .. } = outcome {
+            self.state().unasked.get_or_insert_with(|| format!("{unasked:?}"));
+        }
     }
 
     /// A warning about unsolicited lines.
@@ -109,16 +103,6 @@ impl WorkerPool {
         state.call_count
     }
 
-    /// Kills the idle workers; busy ones die when their call ends.
-    pub(super) fn close(&self) {
-        let idle = {
-            let mut state = self.state();
-            state.is_closed = true;
-            mem::take(&mut state.idle)
-        };
-        drop(idle);
-    }
-
     /// An idle worker that is alive, if there is one. The error is an unsolicited line.
     async fn idle_worker(&self) -> Result<Option<Worker>, Vec<u8>> {
         loop {
@@ -136,22 +120,7 @@ impl WorkerPool {
     fn give_back(&self, worker: Worker) {
         let mut state = self.state();
         state.repeats_calls |= worker.repeats_calls;
-        if !state.is_closed {
-            state.idle.push(worker);
-        }
-    }
-
-    /// The outcome after an unsolicited line: no worker is trusted any more.
-    fn mistrust(&self, program: &Program, unasked: &[u8], output: Vec<u8>) -> ProcessOutcome {
-        let unasked = in_short(&program.text(unasked));
-        let unasked = if unasked.is_empty() { "half a line".to_owned() } else { unasked };
-        let reason = format!(
-            "it wrote more than one line for one request, so the answer is unknown: {unasked:?} was not \
-             asked for. Let it repeat the request's \"call\" in its answers, or write \
-             nothing else to standard output: logs belong on stderr"
-        );
-        self.state().unasked.get_or_insert(format!("{unasked:?}"));
-        ProcessOutcome::Mistrusted { reason, output }
+        state.idle.push(worker);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

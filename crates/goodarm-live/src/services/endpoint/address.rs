@@ -109,13 +109,15 @@ fn target_of(url: &Url) -> String {
 }
 
 /// A warning about a key that is sent without encryption.
-pub(super) fn exposed_key(keys: EndpointKeys<'_>) -> Option<String> {
+pub(super) fn exposed_key(
+    keys: EndpointKeys<'_>,
+    addresses: &[AddressInput<'_>],
+) -> Option<String> {
     let mut headers = keys.headers.into_iter().flat_map(|headers| headers.values());
     if keys.api_key_env.is_none() && !headers.any(|value| value.starts_with("env:")) {
         return None;
     }
-    let texts = keys.url.into_iter().chain(keys.urls.into_iter().flatten().map(String::as_str));
-    let mut urls = texts.filter_map(|text| Url::parse(text).ok());
+    let mut urls = addresses.iter().map(|it| &it.url);
     let open = urls.find(|url| url.scheme() == "http" && !is_loopback(url))?;
     let host = open.host_str().unwrap_or_default();
     Some(format!(

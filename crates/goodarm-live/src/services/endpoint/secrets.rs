@@ -8,9 +8,8 @@ use reqwest::header::{
 };
 
 use goodarm_data::problem::{KeyProblem, collect};
-use serde_json::Value;
 
-use super::{EndpointKeys, KeyHeader};
+use super::EndpointKeys;
 use crate::secrets::{SECRET_BYTES_MIN, Secrets};
 
 /// Passwords and queries of an address may be keys.
@@ -66,10 +65,8 @@ pub(super) fn headers(
         && let Some(key) = collect(key_from_environment("api_key_env", variable), problems)
     {
         secrets.add(&key);
-        let (name, text) = match keys.key_header {
-            KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {key}")),
-            KeyHeader::Named(name) => (HeaderName::from_static(name), key),
-        };
+        let name = HeaderName::from_static(keys.key_header);
+        let text = if name == AUTHORIZATION { format!("Bearer {key}") } else { key };
         let value = sensitive("api_key_env", variable, &text);
         collect(value, problems).map(|value| headers.insert(name, value));
     }
@@ -122,41 +119,23 @@ pub(super) fn shown(headers: &HeaderMap) -> String {
     headers.iter().map(shown).collect()
 }
 
-/// The position of a probable key in a value that the job sends. The job is kept with the run.
-pub(crate) fn pasted_key(name: &str, value: &Value) -> Option<String> {
-    let within = |inner: &str| format!("{name}.{inner}");
-    match value {
-        Value::Object(fields) => {
-            fields.iter().find_map(|(inner, value)| pasted_key(&within(inner), value))
-        }
-        Value::Array(items) => items.iter().find_map(|item| pasted_key(name, item)),
-        Value::String(text) => {
-            let own = name.rsplit('.').next().unwrap_or(name);
-            let is_secret = is_about_a_secret(&own.to_lowercase());
-            let is_key = |word: &str| is_secret && looks_like_a_key(word) || is_surely_a_key(word);
-            words(text).any(is_key).then(|| name.to_owned())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => None,
-    }
-}
-
 /// Whether a text that is sent, such as a prompt or a template of JSON, probably contains a key.
 pub(crate) fn has_pasted_key(text: &str) -> bool {
     let parts: Vec<&str> = text.split('"').collect();
     let is_field = |part: &[&str]| {
         let [name, between, value] = part else { return false };
-        let is_secret = between.trim() == ":" && is_about_a_secret(&name.to_lowercase());
+        // The value may be the first one of a list.
+        let is_its_value = between.trim_end_matches([' ', '[']).trim() == ":";
+        let is_secret = is_its_value && is_about_a_secret(&name.to_lowercase());
         is_secret && words(value).any(looks_like_a_key)
     };
     words(text).any(is_surely_a_key) || parts.windows(3).any(is_field)
 }
 
-/// A problem with a key in `place`.
-pub(crate) fn pasted_key_problem(key: &'static str, place: &str) -> KeyProblem {
-    let message = format!(
-        "{place} looks like a key, and the job is kept with the run: put the key in an environment \
-         variable, and name that in api_key_env, or in headers as \"env:NAME\""
-    );
+/// A problem with a key in the text at `key` of the job.
+pub(crate) fn pasted_key_problem(key: &'static str) -> KeyProblem {
+    let message = "a part of it looks like a key, and the job is kept with the run: put the key in an \
+                   environment variable, and name that in api_key_env, or in headers as \"env:NAME\"";
     KeyProblem::new(key, message)
 }
 
@@ -181,23 +160,6 @@ fn is_about_a_secret(name: &str) -> bool {
     ["auth", "key", "token", "secret", "cookie", "passw", "credential"]
         .iter()
         .any(|part| name.contains(part))
-}
-
-/// A part of a job file for people: pasted keys are replaced by asterisks of the same length.
-pub(crate) fn without_keys(text: &str) -> String {
-    text.split_inclusive('\n').map(line_without_keys).collect()
-}
-
-fn line_without_keys(line: &str) -> String {
-    let is_secret = is_about_a_secret(&line.to_lowercase());
-    let is_between = |sign: char| sign.is_whitespace() || matches!(sign, '"' | '\'' | '=' | '`');
-    let hidden = |word: &str| {
-        let (word, rest) = word.split_at(word.find(is_between).unwrap_or(word.len()));
-        let is_key = is_secret && looks_like_a_key(word) || is_surely_a_key(word);
-        let shown = if is_key { "*".repeat(word.len()) } else { word.to_owned() };
-        shown + rest
-    };
-    line.split_inclusive(is_between).map(hidden).collect()
 }
 
 /// Adds the password of `Basic …`, which a server may repeat in plain text.

@@ -9,7 +9,6 @@ use serde_json::Value;
 use super::keys::{Api, LlmKeys, ParseName};
 use super::reply::{ChatResponse, read_completion, read_message};
 use super::temperature::Temperature;
-use crate::services::endpoint::KeyHeader;
 
 impl Api {
     /// The address to POST to: the base address, with the rest of the path if it is missing.
@@ -30,11 +29,11 @@ impl Api {
         Ok(url)
     }
 
-    /// How the key is sent.
-    pub(super) const fn key_header(self) -> KeyHeader {
+    /// The header of the key.
+    pub(super) const fn key_header(self) -> &'static str {
         match self {
-            Self::OpenAi => KeyHeader::Bearer,
-            Self::Anthropic => KeyHeader::Named("x-api-key"),
+            Self::OpenAi => "authorization",
+            Self::Anthropic => "x-api-key",
         }
     }
 

@@ -7,11 +7,11 @@ use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::Scores;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::temperature::Temperature;
 use crate::services::ServiceContext;
-use crate::services::endpoint::{has_pasted_key, pasted_key, pasted_key_problem};
+use crate::services::endpoint::{has_pasted_key, pasted_key_problem};
 use crate::services::kind::problems_of;
 
 /// A model behind an endpoint with the API of OpenAI or Anthropic.
@@ -232,14 +232,12 @@ impl LlmKeys {
 
     /// Keys in texts that are sent. These are shown to people and kept with the run.
     fn pasted_keys(&self) -> Vec<KeyProblem> {
-        let parameters = self.parameters.iter().flatten().find_map(|(name, value)| {
-            pasted_key(name, value).map(|place| pasted_key_problem("parameters", &place))
-        });
-        let texts = [("prompt", &self.prompt), ("system", &self.system)];
+        let parameters = self.parameters.as_ref().map(|it| json!(it).to_string());
         let texts =
+            [("parameters", &parameters), ("prompt", &self.prompt), ("system", &self.system)];
+        let pasted =
             texts.into_iter().filter(|(_, text)| text.as_deref().is_some_and(has_pasted_key));
-        let texts = texts.map(|(key, _)| pasted_key_problem(key, "a part of it"));
-        parameters.into_iter().chain(texts).collect()
+        pasted.map(|(key, _)| pasted_key_problem(key)).collect()
     }
 
     /// A metered reply without a limit of tokens has no ceiling.

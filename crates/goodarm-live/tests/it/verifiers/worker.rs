@@ -276,13 +276,13 @@ async fn long_and_unreadable_lines() {
 }
 
 #[tokio::test]
-async fn a_shutdown_ends_the_workers() {
+async fn workers_end_with_their_service() {
     let shell = r#"while read -r line; do echo "{\"score\": 1, \"cost\": $$}"; done"#;
     let (verifier, line) = (worker(shell, json!({})), line(None));
     let cost = verifier.call(&question(), &line).await.usage.cost.expect("its number");
     let process = format!("{cost}").parse().expect("a whole number");
     assert!(super::is_running(process));
-    verifier.shutdown();
+    drop(verifier);
     assert_gone(process).await;
 }
 

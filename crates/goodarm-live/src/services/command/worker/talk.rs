@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 use super::request::{LineOwner, WorkerRequest};
 use crate::services::BODY_BYTES_MAX;
 use crate::services::command::process::{ChildProcess, Pipes, StderrTail};
-use crate::services::command::{ExpectedReply, Program, is_wanted};
+use crate::services::command::{ProcessOutcome, Program, is_wanted};
 
 /// A program that waits for requests.
 #[derive(Debug)]
@@ -26,7 +26,6 @@ pub(super) struct Worker {
     listener: JoinHandle<()>,
     /// Whether its answers have numbers, so that other lines are harmless.
     pub(super) repeats_calls: bool,
-    wanted: ExpectedReply,
     answer_count: u64,
     /// The longest time of an answer.
     slowest: Duration,
@@ -34,24 +33,11 @@ pub(super) struct Worker {
     unheard: Duration,
 }
 
-/// The reaction of a worker to a request.
-pub(super) enum WorkerReply {
-    Answer(Vec<u8>),
-    /// It answered another request, and later answers would also be wrong.
-    Mismatch {
-        reason: String,
-        line: Vec<u8>,
-    },
-    /// It wrote two lines without a number.
-    Unasked {
-        line: Vec<u8>,
-        unasked: Vec<u8>,
-    },
+/// Why there is no line.
+enum NoLine {
     /// It closed its output.
     End,
     TooMuch,
-    /// It did not answer in time.
-    Nothing,
 }
 
 /// The output of a worker while no answer is expected.
@@ -60,18 +46,6 @@ pub(super) enum WorkerState {
     Silence,
     Line,
     End,
-}
-
-impl WorkerReply {
-    /// The lines word for word.
-    pub(super) fn words(&self) -> Vec<u8> {
-        let lines: &[&[u8]] = match self {
-            Self::Answer(line) | Self::Mismatch { line, .. } => &[line],
-            Self::Unasked { line, unasked } => &[line, unasked],
-            Self::End | Self::TooMuch | Self::Nothing => &[],
-        };
-        lines.concat()
-    }
 }
 
 impl Worker {
@@ -93,7 +67,6 @@ impl Worker {
             complaint,
             listener,
             repeats_calls,
-            wanted: program.wanted.clone(),
             answer_count: 0,
             slowest: Duration::ZERO,
             unheard: Duration::ZERO,
@@ -107,32 +80,37 @@ impl Worker {
     /// Asks, and returns the time of the answer, without the check for more output.
     pub(super) async fn answer(
         &mut self,
+        program: &Program,
         request: &WorkerRequest,
         limit: Duration,
-    ) -> (WorkerReply, Duration) {
+    ) -> (ProcessOutcome, Duration) {
         let began = Instant::now();
         let asked = timeout(limit, self.ask(request)).await;
         let worked = began.elapsed();
         self.answer_count += 1;
         self.slowest = self.slowest.max(worked);
         self.unheard += worked;
-        let said = match asked {
-            Err(_) => WorkerReply::Nothing,
-            Ok(Err(said)) => said,
+        let outcome = match asked {
+            Err(_) => ProcessOutcome::timed_out(limit),
+            Ok(Err(NoLine::End)) => ProcessOutcome::crashed(self.last_words().await, Vec::new()),
+            Ok(Err(NoLine::TooMuch)) => {
+                let reason = format!("it wrote more than {BODY_BYTES_MAX} bytes");
+                ProcessOutcome::truncated(reason, Vec::new())
+            }
             Ok(Ok((line, LineOwner::This))) => {
                 self.repeats_calls = true;
-                WorkerReply::Answer(line)
+                ProcessOutcome::Answered(line)
             }
-            Ok(Ok((line, LineOwner::Other(reason)))) => WorkerReply::Mismatch { reason, line },
+            Ok(Ok((line, LineOwner::Other(reason)))) => ProcessOutcome::crashed(reason, line),
             Ok(Ok((line, LineOwner::Unknown))) => {
-                self.confirmed(line, request, began + limit).await
+                self.confirmed(program, line, request, began + limit).await
             }
         };
-        (said, worked)
+        (outcome, worked)
     }
 
     /// The first line that may be the answer.
-    async fn ask(&mut self, request: &WorkerRequest) -> Result<(Vec<u8>, LineOwner), WorkerReply> {
+    async fn ask(&mut self, request: &WorkerRequest) -> Result<(Vec<u8>, LineOwner), NoLine> {
         let has_numbers = self.repeats_calls && request.is_numbered();
         let Self { process, stdin, stdout, .. } = self;
         // Concurrently, since a worker may answer before it has read all.
@@ -143,15 +121,16 @@ impl Worker {
             Ok(())
         };
         let answer = async {
-            let mut room = SkipLimit::default();
+            let mut skipped_bytes = 0;
             loop {
                 let line = read_line(stdout).await?;
                 let owner = request.owner(&line, has_numbers);
                 if !has_numbers || !matches!(owner, LineOwner::Unknown) {
                     return Ok((line, owner));
                 }
-                if !room.has_room_for(&line) {
-                    return Err(WorkerReply::TooMuch);
+                skipped_bytes += line.len();
+                if skipped_bytes > BODY_BYTES_MAX {
+                    return Err(NoLine::TooMuch);
                 }
             }
         };
@@ -160,7 +139,7 @@ impl Worker {
             biased;
             asked = &mut asked => asked,
             // Its output is available at once; a child that holds the pipe open does not answer for it.
-            () = process.end() => timeout(LAST_WORDS, asked).await.unwrap_or(Err(WorkerReply::End)),
+            () = process.end() => timeout(LAST_WORDS, asked).await.unwrap_or(Err(NoLine::End)),
         };
         asked.map(|((), answer)| answer)
     }
@@ -169,29 +148,32 @@ impl Worker {
     /// write a greeting before it answers with a number.
     async fn confirmed(
         &mut self,
+        program: &Program,
         line: Vec<u8>,
         request: &WorkerRequest,
         end: Instant,
-    ) -> WorkerReply {
-        let is_wanted = |line: &[u8], worker: &Self| is_wanted(line, &worker.wanted);
+    ) -> ProcessOutcome {
         let is_first = self.answer_count == 1 && request.is_numbered();
-        let may_greet = is_first && !is_wanted(&line, self);
+        let may_greet = is_first && !is_wanted(&line, &program.wanted);
         let patience = if may_greet { GREETING } else { self.quiet() };
-        let mut room = SkipLimit::default();
+        let mut skipped_bytes = 0;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let patience = if may_greet { patience.min(left) } else { patience };
             if self.stir(patience).await != WorkerState::Line {
-                return WorkerReply::Answer(line);
+                return ProcessOutcome::Answered(line);
             }
             let next = self.rest_of_line().await;
+            skipped_bytes += next.len();
             match request.owner(&next, false) {
                 LineOwner::This => {
                     self.repeats_calls = true;
-                    return WorkerReply::Answer(next);
+                    return ProcessOutcome::Answered(next);
                 }
-                _ if may_greet && !is_wanted(&next, self) && room.has_room_for(&next) => {}
-                _ => return WorkerReply::Unasked { line, unasked: next },
+                _ if may_greet
+                    && !is_wanted(&next, &program.wanted)
+                    && skipped_bytes <= BODY_BYTES_MAX => {}
+                _ => return ProcessOutcome::mistrusted(program, &next, line),
             }
         }
     }
@@ -235,41 +217,26 @@ impl Worker {
     }
 
     /// Why it ended, by its exit status and standard error.
-    pub(super) async fn last_words(&mut self) -> String {
+    async fn last_words(&mut self) -> String {
         drop(timeout(LAST_WORDS, &mut self.listener).await);
         self.process.settle(LAST_WORDS).await;
         self.process.ending(&self.complaint.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Counts the lines that are skipped for one request.
-#[derive(Default)]
-struct SkipLimit {
-    lines: usize,
-    bytes: usize,
-}
-
-impl SkipLimit {
-    const fn has_room_for(&mut self, line: &[u8]) -> bool {
-        self.lines += 1;
-        self.bytes += line.len();
-        self.lines <= PASSED_OVER_MAX && self.bytes <= BODY_BYTES_MAX
-    }
-}
-
-async fn read_line(stdout: &mut BufReader<ChildStdout>) -> Result<Vec<u8>, WorkerReply> {
+async fn read_line(stdout: &mut BufReader<ChildStdout>) -> Result<Vec<u8>, NoLine> {
     let mut line = Vec::new();
     let limit = u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX);
     loop {
         line.clear();
         let read = stdout.take(limit).read_until(b'\n', &mut line).await;
         match (read, line.last()) {
-            (Err(_) | Ok(0), _) => return Err(WorkerReply::End),
+            (Err(_) | Ok(0), _) => return Err(NoLine::End),
             (Ok(_), Some(b'\n')) if line.trim_ascii().is_empty() => {}
             (Ok(_), Some(b'\n')) => return Ok(line),
-            (Ok(_), _) if line.len() >= BODY_BYTES_MAX => return Err(WorkerReply::TooMuch),
+            (Ok(_), _) if line.len() >= BODY_BYTES_MAX => return Err(NoLine::TooMuch),
             // The output ends within a line.
-            (Ok(_), _) => return Err(WorkerReply::End),
+            (Ok(_), _) => return Err(NoLine::End),
         }
     }
 }
@@ -280,7 +247,5 @@ const QUIET_MIN: Duration = Duration::from_millis(100);
 const QUIET_MAX: Duration = Duration::from_secs(2);
 /// The time of a new worker to answer with a number after a greeting.
 const GREETING: Duration = Duration::from_secs(10);
-/// The most lines that are skipped for one request.
-const PASSED_OVER_MAX: usize = 10_000;
 /// The time of a worker to write an error after it has closed its output.
 const LAST_WORDS: Duration = Duration::from_millis(200);
