@@ -15,7 +15,7 @@ pub(crate) fn read(bytes: &[u8]) {
                 assert!(names.as_ref().is_ok_and(|names| names.iter().any(|known| known == name)));
                 assert_eq!(recording.ids().count() > 0, recording.outcomes().count() > 0);
             }
-            Err(problems) => assert!(!problems.is_empty()),
+            Err(problem) => assert!(!problem.is_empty()),
         }
     }
 }

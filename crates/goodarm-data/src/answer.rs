@@ -40,19 +40,11 @@ pub enum ExtractName {
 /// Finds the final answer in a text.
 #[derive(Clone, Debug)]
 pub struct Extractor {
-    location: Location,
-}
-
-/// Where the final answer is, with the pointer or pattern to find it.
-#[derive(Clone, Debug)]
-enum Location {
-    Gsm8k,
-    Boxed,
-    LastNumber,
-    FirstWord,
-    Whole,
-    Json(String),
-    Regex(Pattern),
+    name: ExtractName,
+    /// Only with [`ExtractName::Json`].
+    pointer: String,
+    /// Only with [`ExtractName::Regex`].
+    pattern: Option<Pattern>,
 }
 
 impl Extractor {
@@ -68,16 +60,17 @@ impl Extractor {
         if pointer.is_some() && name != ExtractName::Json {
             return Err(KeyProblem::new("pointer", "needs extract = \"json\""));
         }
-        let location = match name {
-            ExtractName::Gsm8k => Location::Gsm8k,
-            ExtractName::Boxed => Location::Boxed,
-            ExtractName::LastNumber => Location::LastNumber,
-            ExtractName::FirstWord => Location::FirstWord,
-            ExtractName::Whole => Location::Whole,
-            ExtractName::Json => Location::Json(checked_pointer(pointer)?),
-            ExtractName::Regex => Location::Regex(checked_pattern(pattern)?),
-        };
-        Ok(Self { location })
+        Ok(Self {
+            name,
+            pointer: match name {
+                ExtractName::Json => checked_pointer(pointer)?,
+                _ => String::new(),
+            },
+            pattern: match name {
+                ExtractName::Regex => Some(checked_pattern(pattern)?),
+                _ => None,
+            },
+        })
     }
 
     /// The final answer, if there is one. A text that takes too much work has none.
@@ -97,20 +90,23 @@ impl Extractor {
     /// The final answer, if there is one, found within a number of steps.
     pub fn extract_within(&self, text: &str, steps: &Steps) -> Result<Option<String>, Limit> {
         steps.take_text(text.len())?;
-        let answer = match &self.location {
-            Location::Gsm8k => {
+        let answer = match self.name {
+            ExtractName::Gsm8k => {
                 let after = text.rsplit_once("####").map(|(_, after)| after);
                 after.and_then(number::first).map(|found| found.plain)
             }
-            Location::Boxed => latex::last_boxed(text),
-            Location::LastNumber => number::last(text).map(|found| found.plain),
-            Location::FirstWord => first_word(text).map(|(word, _)| word),
-            Location::Whole => Some(text.trim().to_owned()),
-            Location::Json(pointer) => json::first_value_within(text, steps)?
-                .and_then(|value| json::text_at(&value, pointer)),
-            Location::Regex(pattern) => last_match(pattern, text, steps)?
-                .and_then(|found| found.get(1).or_else(|| found.get(0)))
-                .map(|found| found.as_str().trim().to_owned()),
+            ExtractName::Boxed => latex::last_boxed(text),
+            ExtractName::LastNumber => number::last(text).map(|found| found.plain),
+            ExtractName::FirstWord => first_word(text).map(|(word, _)| word),
+            ExtractName::Whole => Some(text.trim().to_owned()),
+            ExtractName::Json => json::first_value_within(text, steps)?
+                .and_then(|value| json::text_at(&value, &self.pointer)),
+            ExtractName::Regex => {
+                let pattern = self.pattern.as_ref().expect("it was checked");
+                last_match(pattern, text, steps)?
+                    .and_then(|found| found.get(1).or_else(|| found.get(0)))
+                    .map(|found| found.as_str().trim().to_owned())
+            }
         };
         Ok(answer.filter(|answer| !answer.is_empty()))
     }
@@ -118,30 +114,26 @@ impl Extractor {
     /// The final answer in a text that was cut off, if more text could not have changed it. Only a first
     /// word is safe, and only if something follows it: all others are at the end of a text.
     pub fn extract_cut(&self, text: &str) -> Option<String> {
-        match self.location {
-            Location::FirstWord => {
-                first_word(text).filter(|(_, end)| *end < text.len()).map(|(word, _)| word)
-            }
-            _ => None,
-        }
+        let is_safe =
+            |(_, end): &(String, usize)| self.name == ExtractName::FirstWord && *end < text.len();
+        first_word(text).filter(is_safe).map(|(word, _)| word)
     }
 
     /// Whether the search takes less than about a millisecond.
     pub const fn is_quick_for(&self, text: &str) -> bool {
-        text.len() <= BYTES_AT_ONCE
-            && !matches!(self.location, Location::Json(_) | Location::Regex(_))
+        text.len() <= BYTES_AT_ONCE && !matches!(self.name, ExtractName::Json | ExtractName::Regex)
     }
 
     /// The reason for a text without a final answer.
     pub const fn absence(&self) -> &'static str {
-        match self.location {
-            Location::Gsm8k => "no number after ####",
-            Location::Boxed => "no \\boxed{}",
-            Location::LastNumber => "no number",
-            Location::FirstWord => "no word",
-            Location::Whole => "nothing",
-            Location::Json(_) => "nothing at the JSON pointer",
-            Location::Regex(_) => "no match of the pattern",
+        match self.name {
+            ExtractName::Gsm8k => "no number after ####",
+            ExtractName::Boxed => "no \\boxed{}",
+            ExtractName::LastNumber => "no number",
+            ExtractName::FirstWord => "no word",
+            ExtractName::Whole => "nothing",
+            ExtractName::Json => "nothing at the JSON pointer",
+            ExtractName::Regex => "no match of the pattern",
         }
     }
 }

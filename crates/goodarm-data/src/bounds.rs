@@ -4,18 +4,40 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use flate2::read::MultiGzDecoder;
 use goodarm_files::words::number;
 
-/// The content of a file; unpacked, up to a limit, if its name ends in `.gz`.
-pub fn unpacked<'a>(path: &Path, file: impl Read + 'a) -> BufReader<Box<dyn Read + 'a>> {
-    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
-    let reader: Box<dyn Read + 'a> = if is_packed {
-        let unpacked = flate2::read::GzDecoder::new(file);
-        Box::new(AtMost::new(unpacked, unpacked_max(length_of(path))))
-    } else {
-        Box::new(file)
+/// How a file is packed as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Not at all.
+    None,
+    /// `.gz`
+    Gzip,
+    /// `.zst` or `.zstd`
+    Zstd,
+}
+
+/// The name of a file in lower case, without the ending of its packing, and this packing.
+pub fn packing_of(path: &Path) -> (String, Packing) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let endings = [(".gz", Packing::Gzip), (".zst", Packing::Zstd), (".zstd", Packing::Zstd)];
+    let packed = endings.iter().find_map(|(end, it)| Some((name.strip_suffix(end)?, *it)));
+    packed.map_or((name.clone(), Packing::None), |(plain, it)| (plain.to_owned(), it))
+}
+
+/// The content of a file, unpacked up to a limit.
+pub fn unpacked<'a>(
+    path: &Path,
+    file: impl Read + 'a,
+) -> io::Result<BufReader<Box<dyn Read + 'a>>> {
+    let bytes_max = unpacked_max(length_of(path));
+    let reader: Box<dyn Read + 'a> = match packing_of(path).1 {
+        Packing::None => Box::new(file),
+        Packing::Gzip => Box::new(AtMost::new(MultiGzDecoder::new(file), bytes_max)),
+        Packing::Zstd => Box::new(AtMost::new(zstd::Decoder::new(file)?, bytes_max)),
     };
-    BufReader::with_capacity(1 << 20, reader)
+    Ok(BufReader::with_capacity(1 << 20, reader))
 }
 
 /// The most bytes that a packed file of this length may unpack to.
@@ -69,7 +91,7 @@ pub fn too_many_values(text: &[u8], memory_max: u64) -> Option<String> {
 }
 
 /// The unpacked content of a file, with an error as soon as it exceeds a limit.
-pub struct AtMost<R> {
+struct AtMost<R> {
     input: R,
     left: u64,
     most: u64,
@@ -77,7 +99,7 @@ pub struct AtMost<R> {
 
 impl<R: Read> AtMost<R> {
     /// At most `most` bytes of this input.
-    pub const fn new(input: R, most: u64) -> Self {
+    const fn new(input: R, most: u64) -> Self {
         Self { input, left: most, most }
     }
 }

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use flate2::read::MultiGzDecoder;
 use goodarm_core::ArmId;
 use serde_json::{Map, Value};
 
@@ -31,11 +30,11 @@ pub use format::Format;
 
 use builder::Builder;
 use error::FaultKind;
-use format::{FileLayout, Packing};
+use format::FileLayout;
 use ids::Ids;
 use intake::Intake;
 
-use crate::bounds::{self, AtMost};
+use crate::bounds::{self, Packing};
 
 /// All candidates in the order of the file; the first is arm 0. They take little more memory than their
 /// text.
@@ -135,20 +134,18 @@ impl Candidates {
         id_field: &str,
         format: Option<Format>,
     ) -> Result<Self, CandidatesError> {
-        Self::read_by(path, format, |unit| Builder::new(path, unit, id_field))
-            .map_err(|kind| CandidatesError::new(path, kind))
+        Self::read_by(path, format, Some(id_field)).map_err(|kind| CandidatesError::new(path, kind))
     }
 
     /// The same for rows of other data, such as labels, which need no ids.
-    pub fn read_rows(path: &Path, format: Format) -> Result<Self, CandidatesError> {
-        Self::read_by(path, Some(format), |unit| Builder::new(path, unit, "").of_rows())
-            .map_err(|kind| CandidatesError::new(path, kind))
+    pub fn read_rows(path: &Path) -> Result<Self, CandidatesError> {
+        Self::read_by(path, None, None).map_err(|kind| CandidatesError::new(path, kind))
     }
 
-    fn read_by<'a>(
-        path: &'a Path,
+    fn read_by(
+        path: &Path,
         format: Option<Format>,
-        builder: impl FnOnce(EntryUnit) -> Builder<'a>,
+        id_field: Option<&str>,
     ) -> Result<Self, CandidatesErrorKind> {
         let (layout, packing) =
             format::layout_of(path, format).ok_or(CandidatesErrorKind::UnknownFormat)?;
@@ -159,9 +156,10 @@ impl Candidates {
             FileLayout::Document | FileLayout::Zip => EntryUnit::Entry,
         };
         let length = file.metadata()?.len();
-        let bytes_max = bounds::unpacked_max(length);
-        let memory_max = bounds::memory_max(length);
-        let mut builder = builder(unit).at_most(bytes_max, memory_max);
+        let mut builder = Builder::new(path, unit, id_field.unwrap_or_default());
+        builder.are_rows = id_field.is_none();
+        builder.bytes_max = bounds::unpacked_max(length);
+        builder.memory_max = bounds::memory_max(length);
         if packing == Packing::None && layout != FileLayout::Parquet && layout != FileLayout::Zip {
             builder.expect_bytes(length);
         }
@@ -174,13 +172,7 @@ impl Candidates {
             FileLayout::Zip => return zip_file::read(file, intake),
             _ => {}
         }
-        let input: Box<dyn Read> = match packing {
-            Packing::None => Box::new(file),
-            Packing::Gzip => Box::new(AtMost::new(MultiGzDecoder::new(file), bytes_max)),
-            Packing::Zstd => Box::new(AtMost::new(zstd::Decoder::new(file)?, bytes_max)),
-        };
-        let input = Box::new(BufReader::with_capacity(READ_BUFFER_LEN, input));
-        let input = without_byte_order_mark(input)?;
+        let input = without_byte_order_mark(Box::new(bounds::unpacked(path, file)?))?;
         match layout {
             FileLayout::Rows(delimiter) => csv_file::read(input, delimiter, intake),
             FileLayout::Document => json_text::read_document(input, intake),

@@ -10,12 +10,12 @@ use std::fmt;
 use goodarm_core::Cost;
 use goodarm_core::cost::CostError;
 use schemars::JsonSchema;
-use serde::de::{self, Deserializer, Visitor};
+use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// An amount as a person writes it: a number, or a decimal in a text.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged, expecting = "expected an amount such as 12.5 or \"12.5\"")]
 pub enum AmountInput {
     /// `12`
     Whole(u64),
@@ -71,137 +71,49 @@ impl fmt::Display for AmountInput {
     }
 }
 
-impl<'de> Deserialize<'de> for AmountInput {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AmountVisitor)
-    }
-}
-
-struct AmountVisitor;
-
-impl Visitor<'_> for AmountVisitor {
-    type Value = AmountInput;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an amount such as 12.5 or \"12.5\"")
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<AmountInput, E> {
-        Ok(AmountInput::Number(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<AmountInput, E> {
-        Ok(AmountInput::Whole(value))
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "only to be refused with its sign")]
-    fn visit_i64<E>(self, value: i64) -> Result<AmountInput, E> {
-        Ok(u64::try_from(value).map_or(AmountInput::Number(value as f64), AmountInput::Whole))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<AmountInput, E> {
-        Ok(AmountInput::Text(value.into()))
-    }
-}
-
-/// [`Cost`], `Option<Cost>` or `Vec<Cost>`: the types that the modules here write and read.
-pub trait Amounts: Sized {
-    /// Exact decimals in texts.
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
-
-    /// Reads each amount by `cost`.
-    fn read<'de, D: Deserializer<'de>>(
-        deserializer: D,
-        cost: fn(&AmountInput) -> Result<Cost, CostError>,
-    ) -> Result<Self, D::Error>;
-}
-
-impl Amounts for Cost {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-
-    fn read<'de, D: Deserializer<'de>>(
-        deserializer: D,
-        cost: fn(&AmountInput) -> Result<Self, CostError>,
-    ) -> Result<Self, D::Error> {
-        cost(&AmountInput::deserialize(deserializer)?).map_err(de::Error::custom)
-    }
-}
-
-impl Amounts for Option<Cost> {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.as_ref().map(Cost::to_string).serialize(serializer)
-    }
-
-    fn read<'de, D: Deserializer<'de>>(
-        deserializer: D,
-        cost: fn(&AmountInput) -> Result<Cost, CostError>,
-    ) -> Result<Self, D::Error> {
-        let written = Option::<AmountInput>::deserialize(deserializer)?;
-        written.as_ref().map(cost).transpose().map_err(de::Error::custom)
-    }
-}
-
-impl Amounts for Vec<Cost> {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter().map(Cost::to_string))
-    }
-
-    fn read<'de, D: Deserializer<'de>>(
-        deserializer: D,
-        cost: fn(&AmountInput) -> Result<Cost, CostError>,
-    ) -> Result<Self, D::Error> {
-        let written = Vec::<AmountInput>::deserialize(deserializer)?;
-        written.iter().map(cost).collect::<Result<_, _>>().map_err(de::Error::custom)
-    }
+fn read<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    cost: fn(&AmountInput) -> Result<Cost, CostError>,
+) -> Result<Cost, D::Error> {
+    cost(&AmountInput::deserialize(deserializer)?).map_err(de::Error::custom)
 }
 
 /// Exact decimals only, as goodarm itself writes them.
 pub mod exact {
-    use super::{AmountInput, Amounts, Deserializer, Serializer};
+    use super::{AmountInput, Cost, Deserializer, Serializer};
 
-    /// Writes exact decimals in texts.
-    pub fn serialize<T: Amounts, S: Serializer>(
-        amounts: &T,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        amounts.write(serializer)
+    /// Writes an exact decimal in a text.
+    pub fn serialize<S: Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(cost)
     }
 
-    /// Reads exact decimals in texts; a number that may have lost digits is refused.
-    pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<T, D::Error> {
-        T::read(deserializer, AmountInput::exact)
+    /// Reads an exact decimal in a text; a number that may have lost digits is refused.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cost, D::Error> {
+        super::read(deserializer, AmountInput::exact)
     }
 }
 
-/// Numbers and texts; digits beyond the twelfth decimal round up.
+/// A number or a text; digits beyond the twelfth decimal round up.
 pub mod price {
-    use super::{AmountInput, Amounts, Deserializer};
+    use super::{AmountInput, Cost, Deserializer};
 
     pub use super::exact::serialize;
 
-    /// Reads numbers, and decimals in texts.
-    pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<T, D::Error> {
-        T::read(deserializer, AmountInput::price)
+    /// Reads a number, or a decimal in a text.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cost, D::Error> {
+        super::read(deserializer, AmountInput::price)
     }
 }
 
-/// Numbers and texts; digits beyond the twelfth decimal are cut.
+/// A number or a text; digits beyond the twelfth decimal are cut.
 pub mod budget {
-    use super::{AmountInput, Amounts, Deserializer};
+    use super::{AmountInput, Cost, Deserializer};
 
     pub use super::exact::serialize;
 
-    /// Reads numbers, and decimals in texts.
-    pub fn deserialize<'de, T: Amounts, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<T, D::Error> {
-        T::read(deserializer, AmountInput::budget)
+    /// Reads a number, or a decimal in a text.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cost, D::Error> {
+        super::read(deserializer, AmountInput::budget)
     }
 }
 
@@ -213,12 +125,10 @@ mod tests {
     struct File {
         #[serde(with = "exact")]
         spent: Cost,
-        #[serde(with = "exact", default, skip_serializing_if = "Option::is_none")]
-        left: Option<Cost>,
         #[serde(with = "exact")]
-        each: Vec<Cost>,
-        #[serde(with = "price", default)]
-        price: Option<Cost>,
+        most: Cost,
+        #[serde(with = "price")]
+        price: Cost,
         #[serde(with = "budget")]
         budget: Cost,
     }
@@ -231,15 +141,14 @@ mod tests {
     fn amounts_are_written_exactly_and_read_back() {
         let file = File {
             spent: cost("0.000000000001"),
-            left: None,
-            each: vec![cost("0.1"), cost("123456789012345.123456789012")],
-            price: Some(cost("0.3")),
+            most: cost("123456789012345.123456789012"),
+            price: cost("0.3"),
             budget: cost("9"),
         };
         let text = serde_json::to_string(&file).unwrap();
         assert_eq!(
             text,
-            r#"{"spent":"0.000000000001","each":["0.1","123456789012345.123456789012"],"price":"0.3","budget":"9"}"#
+            r#"{"spent":"0.000000000001","most":"123456789012345.123456789012","price":"0.3","budget":"9"}"#
         );
         assert_eq!(serde_json::from_str::<File>(&text).unwrap(), file);
     }
@@ -247,9 +156,9 @@ mod tests {
     #[test]
     fn people_may_write_numbers_or_texts() {
         for (price, budget) in [("0.1", "2"), ("\"0.1\"", "\"2\""), ("0.1", "2.0")] {
-            let text = format!("spent = '0'\neach = []\nprice = {price}\nbudget = {budget}");
+            let text = format!("spent = '0'\nmost = '1'\nprice = {price}\nbudget = {budget}");
             let file: File = crate::toml_text::parse(&text).unwrap();
-            assert_eq!((file.price, file.budget), (Some(cost("0.1")), cost("2")), "{text}");
+            assert_eq!((file.price, file.budget), (cost("0.1"), cost("2")), "{text}");
         }
     }
 
@@ -268,7 +177,7 @@ mod tests {
         for wrong in
             ["-1", "-0.5", "\"1e3\"", "\"\"", "true", "1e16", "\"0.1234567890123x\"", "\"é\""]
         {
-            let text = format!("{{\"spent\":\"0\",\"each\":[],\"budget\":{wrong}}}");
+            let text = format!("{{\"spent\":\"0\",\"most\":\"1\",\"price\":1,\"budget\":{wrong}}}");
             let error = serde_json::from_str::<File>(&text).unwrap_err();
             assert!(!error.to_string().is_empty(), "{wrong}");
         }

@@ -26,8 +26,9 @@ pub fn amount(cost: Cost, unit: Unit) -> String {
 /// An amount with its unit: 1 token, 0.50 dollars.
 pub fn money(cost: Cost, unit: Unit) -> String {
     let amount = amount(cost, unit);
-    let is_one = amount == "1";
-    format!("{amount} {}", if is_one { one_of(unit) } else { unit.name() })
+    let name = unit.name();
+    let noun = if amount == "1" { name.trim_end_matches('s') } else { name };
+    format!("{amount} {noun}")
 }
 
 /// The price of a call in a list: a check within this program is free.
@@ -100,15 +101,6 @@ pub fn confidence(delta: f64) -> String {
     let kept = exact.find('.').map_or(exact.len(), |point| point + 1 + decimals);
     let kept = &exact[..kept.min(exact.len())];
     format!("{} %", kept.trim_end_matches('0').trim_end_matches('.'))
-}
-
-const fn one_of(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Tokens => "token",
-        Unit::Dollars => "dollar",
-        Unit::Seconds => "second",
-        Unit::Calls => "call",
-    }
 }
 
 /// Smaller amounts are shown as ≈ 0.

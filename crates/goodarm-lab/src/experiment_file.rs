@@ -22,7 +22,7 @@ pub fn read(path: &Path, data: Option<&Path>) -> Result<Experiment, LabError> {
 pub fn read_data(path: &Path) -> Result<String, LabError> {
     let mut text = String::new();
     fs::File::open(path)
-        .and_then(|file| bounds::unpacked(path, file).read_to_string(&mut text))
+        .and_then(|file| bounds::unpacked(path, file)?.read_to_string(&mut text))
         .map_err(|error| LabError::file(path, error))?;
     Ok(text)
 }

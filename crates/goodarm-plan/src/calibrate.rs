@@ -51,8 +51,8 @@ pub enum CalibrateError {
         cost: String,
     },
     /// The recording cannot be used: a line for each problem.
-    #[error("{}", .0.join("\n"))]
-    Recording(Vec<String>),
+    #[error("{0}")]
+    Recording(String),
     /// Problems with the file of labels, with labels of unknown answers, or with missing fields: a line for each.
     #[error("{}", .0.join("\n"))]
     Labels(Vec<String>),

@@ -39,9 +39,9 @@ pub enum ForecastError {
     /// It is an invalid job.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// It is an invalid recording: a line for each problem.
-    #[error("{}", .0.join("\n"))]
-    Recording(Vec<String>),
+    /// It is an invalid recording.
+    #[error("{0}")]
+    Recording(String),
     /// A recording without an answer that all verifiers scored.
     #[error("no answer has outcomes of every verifier")]
     NoAnswers,

@@ -18,7 +18,7 @@ use goodarm_record::outputs::calls::CallLine;
 use goodarm_record::replay::{JournalError, Replay};
 use goodarm_record::subjects::Subjects;
 use goodarm_report::{Report, publish_claim};
-use pyo3::exceptions::{PyFileNotFoundError, PyValueError};
+use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 
 use crate::errors::raised;
@@ -112,11 +112,10 @@ impl PyResults {
         py: Python<'_>,
         by: &str,
         said: Vec<(Option<String>, Option<bool>)>,
-        terms: (Option<f64>, Option<String>, Option<usize>),
+        terms: (Option<f64>, Option<usize>),
     ) -> PyResult<usize> {
-        let (delta, rule, labels) = terms;
-        let rule = rule.map(|rule| rule.parse()).transpose().map_err(PyValueError::new_err)?;
-        let terms = ClaimTerms { delta, rule, labels_per_card: labels, target_share: None };
+        let (delta, labels) = terms;
+        let terms = ClaimTerms { delta, labels_per_card: labels, target_share: None };
         py.detach(|| self.take_labels(by, said, &terms))
     }
 

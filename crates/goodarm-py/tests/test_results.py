@@ -133,8 +133,6 @@ def test_labels_prove_how_many_are_right(tmp_path: Path) -> None:
         run.label([True], by=" ")
     with pytest.raises(ga.LabelError.OtherTerms, match="delta"):
         run.label([True], by="Ann", delta=0.01)
-    with pytest.raises(ValueError, match="did you mean \"majority\""):
-        run.label([True], by="Ann", rule="majorty")
     assert run.label([True] * 17, by="Bob") == 17
     claim = run.reload().claim
     assert claim is not None and (claim.at_least, claim.share) == (19, 0.95)

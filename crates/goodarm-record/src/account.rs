@@ -15,9 +15,9 @@ use crate::reply::ServiceWarning;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
     /// Calls, bills and warnings of each service: verifiers, then generators.
-    services: Vec<ServiceTotals>,
+    pub services: Vec<ServiceTotals>,
     /// Outcomes by attribute: each criterion of a verifier is one.
-    attributes: Vec<OutcomeTotals>,
+    pub attributes: Vec<OutcomeTotals>,
     /// The budget at the start, and what it was raised to.
     pub budgets: Vec<Cost>,
     /// What was spent when each certificate was reached, in their order.
@@ -114,16 +114,6 @@ impl Account {
     /// Totals of a service.
     pub fn service(&self, service: ServiceId) -> &ServiceTotals {
         &self.services[service.index()]
-    }
-
-    /// Totals of all services.
-    pub fn services(&self) -> &[ServiceTotals] {
-        &self.services
-    }
-
-    /// Outcomes of each attribute.
-    pub fn attributes(&self) -> &[OutcomeTotals] {
-        &self.attributes
     }
 
     /// Outcomes of one attribute.

@@ -17,7 +17,7 @@ use goodarm_core::{Books, Cost, Event, Ticket};
 use goodarm_files::PROBLEMS_MAX;
 use goodarm_files::words::{amount, counted, money, were};
 
-use crate::audit::call_file::{CallFile, CallPosition, Next};
+use crate::audit::call_file::{CallFile, Next};
 use crate::audit::labels::AuditedLabels;
 use crate::changes;
 use crate::claims::order::CertifiedAt;
@@ -278,8 +278,9 @@ impl Auditor {
                 ),
             ));
         }
-        if let Some((place, _)) = next_call(calls)? {
-            report.problem(Area::Calls, format!("{place}: a call that the journal does not have"));
+        if let Some((line, _)) = next_call(calls)? {
+            let text = format!("calls.jsonl line {line}: a call that the journal does not have");
+            report.problem(Area::Calls, text);
         }
         report.checked.push(findings::describe_candidates(&self.subjects, books, account));
         if let Some(ticket) = self.subjects.mislabelled {
@@ -358,8 +359,8 @@ impl Follower for Comparison<'_> {
         let Auditor { terms, balance, subjects, candidate_count, loan_count, missing, .. } =
             &mut **auditor;
         if let Some(text) = entry.call.as_ref().and_then(|call| wrong_price(terms, call)) {
-            let place = calls.as_ref().filter(|_| is_finished).map(CallFile::place);
-            let place = place.map_or("the journal".into(), |place| place.to_string());
+            let line = calls.as_ref().filter(|_| is_finished).map(|calls| calls.line_number);
+            let place = line.map_or("the journal".into(), |it| format!("calls.jsonl line {it}"));
             report.problem(Area::Ledger, format!("{place}: {text}"));
         }
         if let (Some(people), Some(call)) = (people, &entry.call) {
@@ -419,9 +420,10 @@ fn next_call(calls: &mut Option<CallFile>) -> Result<Option<Next<'_>>, AuditProb
 fn compare_call(
     written: Result<CallLine<'_>, String>,
     expected: &CallLine<'_>,
-    at: CallPosition,
+    line_number: u64,
     report: &mut AuditReport,
 ) -> Option<Event> {
+    let at = format_args!("calls.jsonl line {line_number}");
     let line = match written {
         Ok(line) => line,
         Err(error) => {

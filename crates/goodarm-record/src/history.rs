@@ -112,18 +112,9 @@ pub enum HistoryError {
     /// More candidates or questions than their file can hold.
     #[error("the journal has {0} candidates or questions, more than the run's folder can hold")]
     TooManyCandidates(u64),
-    /// An outcome without a call.
-    #[error("call {} is answered but was never asked", .0.0)]
-    NeverAsked(Ticket),
-    /// An outcome of another kind than was asked for.
-    #[error("call {} does not have the scores that it was asked for", .0.0)]
-    OtherScores(Ticket),
-    /// A question or a service that the run does not have.
-    #[error("call {} is about a question that no service is asked", .0.0)]
-    NoSuchQuestion(Ticket),
-    /// A criterion is asked for by itself.
-    #[error("call {} is not by the first criterion of its verifier", .0.0)]
-    NotFirst(Ticket),
+    /// A call that the run cannot have made, and why.
+    #[error("call {} {}", .0.0, .1)]
+    Call(Ticket, &'static str),
 }
 
 /// Goes through a journal.
@@ -248,12 +239,13 @@ impl History {
             Event::BudgetRaised { .. } | Event::Released { .. } => return Ok(Some(entry)),
         };
         if outcome == Outcome::Answer(None) {
-            return Err(HistoryError::OtherScores(ticket));
+            return Err(HistoryError::Call(ticket, OTHER_SCORES));
         }
-        let asked = self.in_flight.remove(&ticket).ok_or(HistoryError::NeverAsked(ticket))?;
+        let asked =
+            self.in_flight.remove(&ticket).ok_or(HistoryError::Call(ticket, NEVER_ASKED))?;
         let Asked { target, index, loan } = asked;
         if !is_expected(terms, target, &outcome) {
-            return Err(HistoryError::OtherScores(ticket));
+            return Err(HistoryError::Call(ticket, OTHER_SCORES));
         }
         (entry.asked, entry.loan) = (index, loan);
         entry.call = Some(SettledCall { ticket, target, outcome, cost, note });
@@ -290,7 +282,7 @@ impl History {
 fn is_expected(terms: &RunTerms, target: Target, outcome: &Outcome) -> bool {
     let criteria_count = match target {
         _ if outcome.is_failed() => return true,
-        Target::Arm(_, attribute) => terms.criteria_count(attribute.index()),
+        Target::Arm(..) => terms.criteria(target).len(),
         Target::Question(..) => return matches!(outcome, Outcome::Answer(_)),
     };
     match outcome {
@@ -304,10 +296,10 @@ fn is_expected(terms: &RunTerms, target: Target, outcome: &Outcome) -> bool {
 fn check_asked(terms: &RunTerms, ticket: Ticket, target: Target) -> Result<(), HistoryError> {
     match target {
         Target::Arm(_, attribute) if !terms.is_called(attribute.index()) => {
-            Err(HistoryError::NotFirst(ticket))
+            Err(HistoryError::Call(ticket, "is not by the first criterion of its verifier"))
         }
         Target::Question(question, source) if !is_asked(terms, question, source) => {
-            Err(HistoryError::NoSuchQuestion(ticket))
+            Err(HistoryError::Call(ticket, "is about a question that no service is asked"))
         }
         Target::Arm(..) | Target::Question(..) => Ok(()),
     }
@@ -325,3 +317,5 @@ fn is_asked(terms: &RunTerms, question: QuestionId, source: Source) -> bool {
 
 /// `{"id":"0"}` and the end of its line.
 const CANDIDATE_BYTES_MIN: u64 = 11;
+const NEVER_ASKED: &str = "is answered but was never asked";
+const OTHER_SCORES: &str = "does not have the scores that it was asked for";

@@ -17,7 +17,7 @@ use crate::card_queue::{
 };
 use crate::claims::labelled::{Claims, LabelledClaim};
 use crate::claims::line::{CardLabel, ClaimStarted, LabelLine, LabelUndone, LabelsAdded};
-use crate::claims::{Consensus, order};
+use crate::claims::order;
 use crate::folder::Folder;
 use crate::journal::{FolderLock, LockError, unix_millis};
 use crate::labels::record::LabelledRun;
@@ -34,9 +34,7 @@ pub struct ClaimTerms {
     /// Error probability of the claim. Default: 0.05; for a later claim half of the previous one's. The run's own δ is
     /// about the verifiers.
     pub delta: Option<f64>,
-    /// Which labels make an answer right. Default: `one`, or `all` with several labels.
-    pub rule: Option<Consensus>,
-    /// How many people label each answer. Default: 1.
+    /// How many people label each answer, which is right if all of them say so. Default: 1.
     pub labels_per_card: Option<usize>,
     /// The share of right answers to aim for. Default: 0.95. Used only for the outlook.
     pub target_share: Option<f64>,
@@ -52,9 +50,6 @@ pub enum LabelError {
     /// The candidates of the run.
     #[error("{0}")]
     Candidates(String),
-    /// They are not those of the run.
-    #[error("{}: not the candidates of the run", .0.display())]
-    OtherCandidates(PathBuf),
     /// There is nothing to label.
     #[error("no answer of {} is certified: there is nothing to label yet", .0.display())]
     NothingCertified(PathBuf),
@@ -165,7 +160,6 @@ impl ClaimQueue {
         let before = &self.last().begun;
         let defaults = ClaimTerms {
             delta: Some(before.delta / 2.0),
-            rule: terms.labels_per_card.is_none().then_some(before.rule),
             labels_per_card: Some(before.labels_per_card),
             target_share: None,
         };
@@ -194,18 +188,15 @@ impl ClaimQueue {
     ) -> Result<LabelLine, LabelError> {
         let certified = self.record.certified();
         if certified.is_empty() {
-            return Err(LabelError::NothingCertified(self.record.folder().path().to_owned()));
+            return Err(LabelError::NothingCertified(self.record.folder.path().to_owned()));
         }
         let claim = self.labels.claims.len() + 1;
-        let labels_per_card = terms.labels_per_card.or(defaults.labels_per_card).unwrap_or(1);
-        let rule = terms.rule.or(defaults.rule);
         // Drawn after the terms are fixed, so that terms cannot be chosen for a lucky order.
         let draw = draw()?;
         let line = LabelLine::Started(ClaimStarted {
             claim,
             delta: terms.delta.or(defaults.delta).unwrap_or(DELTA),
-            rule: rule.unwrap_or_else(|| Consensus::natural(labels_per_card)),
-            labels_per_card,
+            labels_per_card: terms.labels_per_card.or(defaults.labels_per_card).unwrap_or(1),
             journal: self.record.mark.clone(),
             order: order::drawn(self.record.terms().seed(), claim, &draw, certified),
             draw,
@@ -354,7 +345,7 @@ where
     let claim = ClaimView::new(&labels, record.certified().len());
     let overview = Overview { ending, ..record.overview(claim) };
     outputs::write_summary(folder, &overview)?;
-    Ok(Some(PublishedClaim { overview, replay: record.into_replay() }))
+    Ok(Some(PublishedClaim { overview, replay: record.replay }))
 }
 
 /// Checks that all labels exist that a run's summary was made from: a resumed run would write a summary without the
@@ -396,8 +387,6 @@ fn check_same_terms(begun: &ClaimStarted, terms: &ClaimTerms) -> Result<(), Labe
         _ => Ok(()),
     };
     differs("delta", begun.delta.to_string(), terms.delta.map(|delta| delta.to_string()))?;
-    let rule = terms.rule.map(|rule| rule.name().to_owned());
-    differs("the rule", begun.rule.name().to_owned(), rule)?;
     let labels = terms.labels_per_card.map(|labels| labels.to_string());
     differs("labels a card", begun.labels_per_card.to_string(), labels)
 }

@@ -18,12 +18,12 @@ mod runs;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
 use goodarm_core::Cost;
 use goodarm_data::bounds;
 use goodarm_data::candidates::text_of;
+use goodarm_files::money::AmountInput;
 use goodarm_files::{PROBLEMS_MAX, PoolLine};
 use serde::Deserialize;
 
@@ -48,8 +48,7 @@ struct Outcomes {
     /// The scores; null for a failed call.
     scores: Vec<Option<f64>>,
     /// The costs: decimals as text, or numbers.
-    #[serde(with = "goodarm_files::money::price")]
-    costs: Vec<Cost>,
+    costs: Vec<AmountInput>,
     /// The final answers, if the verifier solves.
     #[serde(default, rename = "answers")]
     _answers: Vec<String>,
@@ -75,58 +74,28 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads the outcomes of one verifier, from a run's folder or from a file; .gz is unpacked. All problems are
-    /// reported at once.
-    pub fn read(path: &Path, verifier: &str) -> Result<Self, Vec<String>> {
-        let at = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
+    /// Reads the outcomes of one verifier, from a run's folder or from a file, which may be packed.
+    pub fn read(path: &Path, verifier: &str) -> Result<Self, String> {
+        let at = |problem: String| format!("{}: {problem}", path.display());
         if path.is_dir() {
-            return runs::outcomes(path, verifier).map_err(|problem| vec![at(&problem)]);
+            return runs::outcomes(path, verifier).map_err(at);
         }
-        let unreadable = |error: io::Error| vec![at(&error)];
-        let mut file = HashingReader::new(File::open(path).map_err(unreadable)?);
-        let memory_max = bounds::memory_max(bounds::length_of(path));
-        let parsed = Self::parse(bounds::unpacked(path, &mut file), memory_max, verifier);
-        let recording = parsed
-            .map_err(|problems| problems.iter().map(|problem| at(problem)).collect::<Vec<_>>())?;
-        let file = file.finish(&path.display().to_string()).map_err(unreadable)?;
-        Ok(Self { file, ..recording })
-    }
-
-    fn parse(reader: impl BufRead, memory_max: u64, verifier: &str) -> Result<Self, Vec<String>> {
         let mut recording = Self::default();
-        let mut problems = Vec::new();
-        let mut others: Vec<String> = Vec::new();
-        for (index, line) in bounds::json_lines(reader, memory_max).enumerate() {
-            let problem = |reason: String| format!("line {}: {reason}", index + 1);
-            let line = match line {
-                Ok(line) => line,
-                Err(error) => {
-                    problems.push(problem(error.to_string()));
-                    break;
-                }
-            };
-            let outcome = if index == 0 {
-                unit_of_heading(&line).map(|unit| recording.unit = unit)
-            } else {
-                recording.take(&line, verifier, &mut others)
-            };
-            if let Err(reason) = outcome {
-                problems.push(problem(reason));
+        let mut others = Vec::new();
+        recording.file = read_lines(path, |is_heading, line| {
+            if is_heading {
+                recording.unit = unit_of_heading(line)?;
+                return Ok(());
             }
-            if problems.len() >= PROBLEMS_MAX {
-                break;
-            }
+            recording.take(line, verifier, &mut others)
+        })?;
+        if recording.by_candidate.is_empty() {
+            return Err(at(nothing_of("verifier", verifier, &others)));
         }
-        if problems.is_empty() && recording.by_candidate.is_empty() {
-            problems.push(nothing_of("verifier", verifier, &others));
-        }
-        if problems.is_empty() { Ok(recording) } else { Err(problems) }
+        Ok(recording)
     }
 
     fn take(&mut self, line: &str, verifier: &str, others: &mut Vec<String>) -> Result<(), String> {
-        if line.trim().is_empty() {
-            return Ok(());
-        }
         let outcomes: Outcomes = serde_json::from_str(line).map_err(|error| error.to_string())?;
         if outcomes.verifier != verifier {
             if !others.contains(&outcomes.verifier) && others.len() < PROBLEMS_MAX {
@@ -138,10 +107,12 @@ impl Recording {
             let (scores, costs) = (outcomes.scores.len(), outcomes.costs.len());
             return Err(format!("{scores} scores but {costs} costs"));
         }
-        let list = outcomes.scores.into_iter().zip(outcomes.costs);
-        let list = list.map(|(score, cost)| RecordedOutcome { score, cost });
         // A recording that was interrupted and resumed has several lines for a pair.
-        self.by_candidate.entry(outcomes.id).or_default().extend(list);
+        let list = self.by_candidate.entry(outcomes.id).or_default();
+        for (score, cost) in outcomes.scores.into_iter().zip(&outcomes.costs) {
+            let cost = cost.price().map_err(|error| format!("a cost of {cost}: {error}"))?;
+            list.push(RecordedOutcome { score, cost });
+        }
         Ok(())
     }
 
@@ -180,36 +151,49 @@ pub fn name_of(name: &str, path: &Path) -> String {
     }
 }
 
-/// The names of all verifiers of a recording, in their order there; .gz is unpacked.
-pub fn verifiers(path: &Path) -> Result<Vec<String>, Vec<String>> {
+/// The names of all verifiers of a recording, in their order there.
+pub fn verifiers(path: &Path) -> Result<Vec<String>, String> {
     #[derive(Deserialize)]
     struct Name {
         verifier: String,
     }
-    let at = |line: usize, problem: &dyn fmt::Display| {
-        vec![format!("{}: line {line}: {problem}", path.display())]
-    };
-    let whole = |error: &dyn fmt::Display| vec![format!("{}: {error}", path.display())];
     if path.is_dir() {
-        return runs::verifiers(path).map_err(|error| whole(&error));
+        return runs::verifiers(path).map_err(|error| format!("{}: {error}", path.display()));
     }
-    let file = File::open(path).map_err(|error| whole(&error))?;
     let mut names: Vec<String> = Vec::new();
+    read_lines(path, |is_heading, line| {
+        if is_heading {
+            return unit_of_heading(line).map(drop);
+        }
+        let Name { verifier } = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        if !names.contains(&verifier) {
+            names.push(verifier);
+        }
+        Ok(())
+    })?;
+    Ok(names)
+}
+
+/// Hands over the lines of a file that are not blank, and whether each is the first, and returns the file's
+/// fingerprint.
+fn read_lines(
+    path: &Path,
+    mut take: impl FnMut(bool, &str) -> Result<(), String>,
+) -> Result<Fingerprint, String> {
+    let at = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
+    let mut file = HashingReader::new(File::open(path).map_err(|error| at(&error))?);
     let memory_max = bounds::memory_max(bounds::length_of(path));
-    let lines = bounds::json_lines(bounds::unpacked(path, file), memory_max);
-    for (line, number) in lines.zip(1..) {
-        let line = line.map_err(|error| at(number, &error))?;
-        if number == 1 {
-            unit_of_heading(&line).map_err(|error| at(number, &error))?;
-        } else if !line.trim().is_empty() {
-            let Name { verifier } =
-                serde_json::from_str(&line).map_err(|error| at(number, &error))?;
-            if !names.contains(&verifier) {
-                names.push(verifier);
-            }
+    let content = bounds::unpacked(path, &mut file).map_err(|error| at(&error))?;
+    let mut is_first = true;
+    for (line, number) in bounds::json_lines(content, memory_max).zip(1_u64..) {
+        let on_line = |problem: &dyn fmt::Display| at(&format!("line {number}: {problem}"));
+        let line = line.map_err(|error| on_line(&error))?;
+        if !line.trim().is_empty() {
+            take(is_first, &line).map_err(|problem| on_line(&problem))?;
+            is_first = false;
         }
     }
-    Ok(names)
+    file.finish(&path.display().to_string()).map_err(|error| at(&error))
 }
 
 fn unit_of_heading(line: &str) -> Result<String, String> {
@@ -240,34 +224,26 @@ pub struct RecordedAnswers {
 }
 
 impl RecordedAnswers {
-    /// Reads all answers of a file of pools, .gz unpacked, or those of one generator or solver from a run's
-    /// folder.
+    /// Reads all answers of a file of pools, which may be packed, or those of one generator or solver from a
+    /// run's folder.
     pub fn read(path: &Path, of: &str) -> Result<Self, String> {
-        let at = |problem: &dyn fmt::Display| format!("{}: {problem}", path.display());
         if path.is_dir() {
-            return runs::answers(path, of).map_err(|problem| at(&problem));
+            return runs::answers(path, of)
+                .map_err(|problem| format!("{}: {problem}", path.display()));
         }
-        let mut file = HashingReader::new(File::open(path).map_err(|error| at(&error))?);
-        let memory_max = bounds::memory_max(bounds::length_of(path));
         let mut by_question: BTreeMap<String, Vec<RecordedAnswer>> = BTreeMap::new();
-        let lines = bounds::json_lines(bounds::unpacked(path, &mut file), memory_max);
-        for (line, number) in lines.zip(1..) {
-            let on_line = |problem: &dyn fmt::Display| at(&format!("line {number}: {problem}"));
-            let line = line.map_err(|error| on_line(&error))?;
-            if line.trim().is_empty() {
-                continue;
-            }
-            let line: PoolLine = serde_json::from_str(&line).map_err(|error| on_line(&error))?;
+        let file = read_lines(path, |_, line| {
+            let line: PoolLine = serde_json::from_str(line).map_err(|error| error.to_string())?;
             let answers = by_question.entry(text_of(&line.id).into_owned()).or_default();
             for solution in line.solutions {
                 let cost = solution.cost.or(solution.tokens).unwrap_or(0.0);
-                let cost = Cost::of_price(cost)
-                    .map_err(|error| on_line(&format!("a cost of {cost}: {error}")))?;
+                let cost =
+                    Cost::of_price(cost).map_err(|error| format!("a cost of {cost}: {error}"))?;
                 let text = solution.text.as_ref().unwrap_or(&solution.answer);
                 answers.push(RecordedAnswer { text: Some(text_of(text).into_owned()), cost });
             }
-        }
-        let file = file.finish(&path.display().to_string()).map_err(|error| at(&error))?;
+            Ok(())
+        })?;
         Ok(Self { file, by_question })
     }
 }

@@ -280,11 +280,6 @@ impl RunTerms {
         verifiers.chain(generators)
     }
 
-    /// The name of a row.
-    pub fn row_name(&self, row: usize) -> &str {
-        self.rows().nth(row).map_or("", |terms| terms.name)
-    }
-
     /// The name of the service of such calls.
     pub fn service_name(&self, target: Target) -> &str {
         let row = self.row(target);
@@ -299,12 +294,6 @@ impl RunTerms {
         let row = self.row(target);
         let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
         criteria.filter(|it| it.first == row).map(|it| it.name.as_str()).collect()
-    }
-
-    /// The number of criteria that calls of the i-th verifier's terms score; 0 if a reply is one score.
-    pub fn criteria_count(&self, place: usize) -> usize {
-        let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
-        criteria.filter(|it| it.first == place).count()
     }
 
     /// Whether the i-th verifier's terms have calls of their own.

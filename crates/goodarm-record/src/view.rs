@@ -47,8 +47,6 @@ pub struct Overview {
     pub promise: String,
     /// Why the promise may not hold, if there is a reason.
     pub doubt: Option<String>,
-    /// What a certified mean score is the mean over.
-    pub mean_over: String,
     /// The error probability.
     pub delta: f64,
     /// What it bounds.
@@ -241,8 +239,7 @@ impl Overview {
             journal: None,
             claim: None,
             promise: promise(terms),
-            doubt: doubt(terms, &warnings),
-            mean_over: mean_over(terms).to_owned(),
+            doubt: doubt(&warnings),
             delta: terms.delta,
             guarantee: terms.guarantee,
             policy: terms.policy.clone(),
@@ -403,9 +400,9 @@ pub fn promise(terms: &RunTerms) -> String {
 }
 
 /// Why the promise may not hold, to be shown beside it.
-fn doubt(terms: &RunTerms, warnings: &[Warning]) -> Option<String> {
+fn doubt(warnings: &[Warning]) -> Option<String> {
     let doubted = warnings.iter().filter(|warning| warning.kind.weakens_promise());
-    let names: BTreeSet<&str> = doubted.map(|warning| terms.row_name(warning.verifier)).collect();
+    let names: BTreeSet<&str> = doubted.map(|warning| warning.service.as_str()).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(" and ");
     (!names.is_empty()).then(|| format!("This may not hold here: see the warnings about {names}."))
 }

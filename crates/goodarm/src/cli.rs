@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use goodarm_data::candidates::Format;
-use goodarm_record::claims::Consensus;
 use goodarm_report::export::ExportFormat;
 
 use crate::terminal::completions::CompletionsArguments;
@@ -191,14 +190,11 @@ pub(crate) struct LabelArguments {
     #[arg(long)]
     pub(crate) claim: bool,
     /// Show the cards of calls to people, even if none is open.
-    #[arg(long, conflicts_with_all = ["claim", "labels", "rule", "delta", "at_least", "another", "field"])]
+    #[arg(long, conflicts_with_all = ["claim", "labels", "delta", "at_least", "another", "field"])]
     pub(crate) people: bool,
-    /// How many people label each answer; 1 if not given.
+    /// How many people label each answer, which is right if all say so; 1 if not given.
     #[arg(long, value_name = "N")]
     pub(crate) labels: Option<usize>,
-    /// What makes an answer right: one label, the majority, or all of them.
-    #[arg(long, value_name = "RULE")]
-    pub(crate) rule: Option<Consensus>,
     /// The probability with which the claim may ever be false; 0.05 if not given.
     #[arg(long, value_name = "D")]
     pub(crate) delta: Option<f64>,

@@ -18,11 +18,11 @@ pub(super) struct Builder<'a> {
     /// Whether ids are made because the file has none; known after the first object.
     makes_ids: Option<bool>,
     /// Whether the objects are rows of other data, which need no ids.
-    are_rows: bool,
-    /// The limit for the text of all objects.
-    bytes_max: u64,
+    pub(super) are_rows: bool,
+    /// The limit for the text of all objects: a file may hold far more than its length.
+    pub(super) bytes_max: u64,
     /// The limit for the memory of one object's values.
-    memory_max: u64,
+    pub(super) memory_max: u64,
     candidates: Candidates,
 }
 
@@ -40,16 +40,6 @@ impl<'a> Builder<'a> {
             memory_max: u64::MAX,
             candidates: Candidates::empty(path),
         }
-    }
-
-    /// Sets limits for the text and for the values of one object: a file may hold far more than its length.
-    pub(super) fn at_most(self, bytes_max: u64, memory_max: u64) -> Self {
-        Self { bytes_max, memory_max, ..self }
-    }
-
-    /// Does not look for ids.
-    pub(super) fn of_rows(self) -> Self {
-        Self { are_rows: true, ..self }
     }
 
     /// Whether a text has too many values, which is then a fault.
@@ -121,11 +111,6 @@ impl<'a> Builder<'a> {
         self.id_field == super::ID_FIELD && !names.any(is_like)
     }
 
-    /// Whether a table with these columns needs no column for the ids.
-    pub(super) fn needs_no_ids<'n>(&self, names: impl Iterator<Item = &'n str>) -> bool {
-        self.are_rows || self.would_make_ids(names)
-    }
-
     /// The id of an object; `None` if an id is to be made.
     fn id_of<'s>(
         &mut self,
@@ -178,7 +163,7 @@ impl<'a> Builder<'a> {
         }
         let candidates = &mut self.candidates;
         if candidates.len() >= ARMS_MAX {
-            return Err(CandidatesErrorKind::TooMany);
+            return Err(CandidatesErrorKind::Document(format!("more than {ARMS_MAX} candidates")));
         }
         if (candidates.json.len() + json.len()) as u64 > self.bytes_max {
             let message = format!(

@@ -98,12 +98,13 @@ impl Builder<'_> {
     pub(super) fn check_columns(&self, names: &[String]) -> Result<(), CandidatesErrorKind> {
         let mut seen = BTreeSet::new();
         if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
-            return Err(CandidatesErrorKind::DuplicateColumn(twice.clone()));
+            let message = format!("two columns are named {twice:?}");
+            return Err(CandidatesErrorKind::Document(message));
         }
         let texts = || names.iter().map(String::as_str);
         let outermost = self.id_field.split_once('.').map_or(self.id_field, |(first, _)| first);
         let has_ids = texts().any(|name| name == self.id_field || name == outermost);
-        if has_ids || self.needs_no_ids(texts()) {
+        if has_ids || self.are_rows || self.would_make_ids(texts()) {
             return Ok(());
         }
         let nearest = nearest(self.id_field, texts());

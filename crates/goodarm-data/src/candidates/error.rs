@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use goodarm_core::problem::ARMS_MAX;
 use goodarm_files::{PROBLEMS_MAX, hint};
 use thiserror::Error;
 
@@ -30,14 +29,8 @@ pub enum CandidatesErrorKind {
     Empty(Vec<String>),
     /// The file as a whole is not a list of candidates.
     Document(String),
-    /// More candidates than a problem may have arms.
-    TooMany,
     /// A table has no column for the ids: the missing column, and the one with the nearest spelling.
     NoIdColumn(String, Option<String>),
-    /// Two columns of a table have this name.
-    DuplicateColumn(String),
-    /// The file is not a Parquet file that can be read: the reader's message.
-    Parquet(String),
     /// Lines or rows are wrong.
     Faults(FaultList),
 }
@@ -80,10 +73,6 @@ impl From<io::Error> for CandidatesErrorKind {
 }
 
 impl CandidatesErrorKind {
-    pub(super) fn document(message: impl Into<String>) -> Self {
-        Self::Document(message.into())
-    }
-
     fn text(&self, path: &Path) -> String {
         let path = path.display();
         match self {
@@ -94,9 +83,6 @@ impl CandidatesErrorKind {
             }
             Self::UnknownFormat => format!("{path}: {UNKNOWN_FORMAT}"),
             Self::Document(message) => format!("{path}: {message}"),
-            Self::TooMany => format!("{path}: more than {ARMS_MAX} candidates"),
-            Self::DuplicateColumn(column) => format!("{path}: two columns are named {column:?}"),
-            Self::Parquet(message) => format!("{path}: broken or unsupported Parquet: {message}"),
             Self::NoIdColumn(column, nearest) => {
                 let hint = hint(nearest.as_deref());
                 format!("{path}: no column {column:?}, which should hold the ids{hint}")

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::{self, Packing};
+
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -47,26 +49,7 @@ pub(super) enum FileLayout {
     Zip,
 }
 
-/// How a file is compressed as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
-    None,
-    Gzip,
-    Zstd,
-}
-
 impl Format {
-    /// The format of a text file of rows, by its name; `None` for other files.
-    pub fn of_table(path: &Path) -> Option<Self> {
-        match layout_of(path, None)?.0 {
-            FileLayout::Rows(b',') => Some(Self::Csv),
-            FileLayout::Rows(_) => Some(Self::Tsv),
-            FileLayout::Lines => Some(Self::Jsonl),
-            FileLayout::Document => Some(Self::Json),
-            FileLayout::Parquet | FileLayout::Zip => None,
-        }
-    }
-
     pub(super) const fn is_tool(self) -> bool {
         self.tool().is_some()
     }
@@ -117,11 +100,7 @@ impl FromStr for Format {
 
 /// The layout of a file, from the job's format or else from the file's name; `None` if it is unknown.
 pub(super) fn layout_of(path: &Path, format: Option<Format>) -> Option<(FileLayout, Packing)> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-    let packings = [(".gz", Packing::Gzip), (".zst", Packing::Zstd), (".zstd", Packing::Zstd)];
-    let packed =
-        packings.iter().find_map(|(end, packing)| Some((name.strip_suffix(end)?, *packing)));
-    let (plain, packing) = packed.unwrap_or((&name, Packing::None));
+    let (plain, packing) = bounds::packing_of(path);
     let by_name = LAYOUTS.iter().find(|(end, _)| plain.ends_with(end)).map(|(_, layout)| *layout);
     let layout = match format {
         None => by_name?,

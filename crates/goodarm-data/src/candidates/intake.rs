@@ -102,12 +102,15 @@ impl<'a> Intake<'a> {
     }
 
     fn writer_of(&mut self, text: &str) -> Writer {
+        if self.builder.are_rows {
+            return Writer::Anyone;
+        }
         let format = self.format.or_else(|| {
             let text = json::without_nan(text.trim_ascii_end());
             let scanned = json::scan(&text, "").ok()?;
             let format = Format::recognised(&scanned.fields);
             // Only if the names of the fields do not decide: parsing takes longer than scanning.
-            format.or_else(|| self.recognised_inside(&serde_json::from_str(&text).ok()?))
+            format.or_else(|| self.recognised_inside(serde_json::from_str(&text).ok()?))
         });
         match format {
             Some(format) if format.is_tool() => Writer::Tool(Tool::new(format)),
@@ -117,8 +120,8 @@ impl<'a> Intake<'a> {
 
     /// The tool that wrote an object, recognised by its lists. Notes whether the object may only wrap the
     /// candidates.
-    fn recognised_inside(&mut self, object: &Map<String, Value>) -> Option<Format> {
-        if tools::is_promptfoo(object) {
+    fn recognised_inside(&mut self, mut object: Map<String, Value>) -> Option<Format> {
+        if tools::promptfoo::is_document(&mut object) {
             return Some(Format::Promptfoo);
         }
         // An object with an id is a candidate.

@@ -35,25 +35,7 @@ pub(super) fn scan<'a>(text: &'a str, id_field: &str) -> Result<Scanned<'a>, ser
 
 /// Appends a text as a JSON string.
 pub(super) fn push_text(json: &mut String, text: &str) {
-    json.push('"');
-    let mut plain_start = 0;
-    for (index, byte) in text.bytes().enumerate() {
-        if byte >= b' ' && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        json.push_str(&text[plain_start..index]);
-        plain_start = index + 1;
-        match byte {
-            b'"' => json.push_str("\\\""),
-            b'\\' => json.push_str("\\\\"),
-            b'\n' => json.push_str("\\n"),
-            b'\r' => json.push_str("\\r"),
-            b'\t' => json.push_str("\\t"),
-            _ => json.push_str(&format!("\\u{byte:04x}")),
-        }
-    }
-    json.push_str(&text[plain_start..]);
-    json.push('"');
+    json.push_str(&serde_json::to_string(text).expect("a text is plain data"));
 }
 
 /// Appends the name of an object's next field, with a comma before all but the first.

@@ -45,9 +45,10 @@ pub(super) fn read_document(
     input.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
         let message = "longer than 4 GiB: give it as .jsonl, an object on each line";
-        return Err(CandidatesErrorKind::document(message));
+        return Err(CandidatesErrorKind::Document(message.into()));
     }
-    let text = String::from_utf8(bytes).map_err(|_| CandidatesErrorKind::document(NOT_UTF8))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| CandidatesErrorKind::Document(NOT_UTF8.into()))?;
     let text = json::without_nan(&text);
     intake.builder.faults.unit = EntryUnit::Entry;
     let mut rest = text.trim_ascii_start();

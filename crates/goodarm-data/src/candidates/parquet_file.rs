@@ -48,7 +48,7 @@ fn catching<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Cand
         Ok(Err(error)) => clear_message(&error.to_string()),
         Err(panic) => format!("the reader gave up on it: {}", clear_message(&panic)),
     };
-    Err(CandidatesErrorKind::Parquet(message))
+    Err(CandidatesErrorKind::Document(format!("broken or unsupported Parquet: {message}")))
 }
 
 /// Rows as JSON.

@@ -239,7 +239,8 @@ fn the_text_of_all_candidates_has_a_limit() {
     let path = Path::new("a.jsonl");
     let text = "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n";
     let read = |bytes_max| {
-        let builder = Builder::new(path, EntryUnit::Line, "id").at_most(bytes_max, u64::MAX);
+        let mut builder = Builder::new(path, EntryUnit::Line, "id");
+        builder.bytes_max = bytes_max;
         json_text::read_lines(text.as_bytes(), Intake::new(builder, Some(Format::Jsonl)))
     };
     assert_eq!(read(27).unwrap().len(), 3);

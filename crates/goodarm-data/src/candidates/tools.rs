@@ -7,7 +7,7 @@
 mod inspect;
 mod lm_eval;
 mod openai_batch;
-mod promptfoo;
+pub(super) mod promptfoo;
 mod verifiers;
 
 use std::collections::{BTreeMap, HashSet};
@@ -29,17 +29,7 @@ pub(super) struct Tool {
     /// The filter that is read, if answers have several.
     filter: Option<String>,
     /// The reasons for leaving out entries, and their numbers.
-    left_out: BTreeMap<LeftOut, u64>,
-}
-
-/// Why an entry is left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum LeftOut {
-    Failed,
-    Unfinished,
-    NoText,
-    OtherFilter,
-    Cached,
+    left_out: BTreeMap<String, u64>,
 }
 
 /// One answer of an entry.
@@ -52,11 +42,6 @@ pub(super) struct ToolAnswer {
 
 /// A required field that an entry lacks.
 pub(super) type Lacks = &'static str;
-
-/// Whether an object holds results of promptfoo.
-pub(super) fn is_promptfoo(object: &Map<String, Value>) -> bool {
-    promptfoo::is_document(object)
-}
 
 impl Tool {
     pub(super) fn new(format: Format) -> Self {
@@ -89,18 +74,7 @@ impl Tool {
             "read as a file of {tool} (format = \"{}\"): {count} {answers}",
             self.format.name()
         );
-        let reasons = self.left_out.iter().map(|(reason, count)| {
-            let what = match reason {
-                LeftOut::Failed => "that failed".to_owned(),
-                LeftOut::Unfinished => "that are not finished".to_owned(),
-                LeftOut::NoText => "whose answer is not a text".to_owned(),
-                LeftOut::OtherFilter => {
-                    format!("of other filters than {:?}", self.filter.as_deref().unwrap_or("none"))
-                }
-                LeftOut::Cached => "repeated from a cache".to_owned(),
-            };
-            format!("{count} {what}")
-        });
+        let reasons = self.left_out.iter().map(|(what, count)| format!("{count} {what}"));
         let reasons: Vec<String> = reasons.collect();
         if !reasons.is_empty() {
             note += "; left out: ";
@@ -109,8 +83,8 @@ impl Tool {
         note
     }
 
-    fn leave_out(&mut self, reason: LeftOut) -> Vec<ToolAnswer> {
-        *self.left_out.entry(reason).or_default() += 1;
+    fn leave_out(&mut self, reason: impl Into<String>) -> Vec<ToolAnswer> {
+        *self.left_out.entry(reason.into()).or_default() += 1;
         Vec::new()
     }
 
@@ -149,7 +123,7 @@ pub(super) fn entries_of(
 ) -> Vec<Map<String, Value>> {
     let list = match tool.format {
         Format::Inspect => inspect::samples(tool, &mut fields),
-        Format::Promptfoo => promptfoo::results_mut(&mut fields).map(std::mem::take),
+        Format::Promptfoo => promptfoo::results(&mut fields).map(std::mem::take),
         _ => None,
     };
     let object = |entry| if let Value::Object(fields) = entry { Some(fields) } else { None };
@@ -231,5 +205,7 @@ fn scores_of(scores: &Value, key: &str) -> Value {
         .into()
 }
 
+const FAILED: &str = "that failed";
+const NO_TEXT: &str = "whose answer is not a text";
 const QUESTION_NAMES: [&str; 7] =
     ["question", "problem", "prompt", "instruction", "query", "input", "task"];

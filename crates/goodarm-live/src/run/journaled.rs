@@ -79,7 +79,7 @@ impl JournaledSession {
     /// Calls to other processes that were made, in any process of the run, or are in flight. A call that was
     /// taken back or reached no server is not counted: its retry is.
     pub(super) fn remote_call_count(&self, job: &Job) -> u64 {
-        let services = job.services().zip(self.account.services());
+        let services = job.services().zip(&self.account.services);
         let remote = services.filter(|(service, _)| !service.service.is_local());
         let made_count: u64 = remote.map(|(_, totals)| totals.outcomes.call_count).sum();
         made_count + self.session.books().in_flight_count() as u64

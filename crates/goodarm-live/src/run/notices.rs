@@ -69,7 +69,7 @@ pub(super) struct Announcer<'a> {
     meter: ProgressMeter,
     overrun_count: u64,
     /// Warnings about verifiers that were sent.
-    warned: Vec<(usize, WarningKind)>,
+    warned: Vec<(String, WarningKind)>,
 }
 
 impl<'a> Announcer<'a> {
@@ -150,7 +150,7 @@ impl<'a> Announcer<'a> {
             );
             self.observer.notice(Notice::Warning(&text));
         }
-        for Warning { verifier, kind, text } in warnings(&run.job.terms, &run.work.account) {
+        for Warning { service, kind, text } in warnings(&run.job.terms, &run.work.account) {
             // The first failure of these kinds was sent already.
             let is_told = matches!(
                 kind,
@@ -159,8 +159,9 @@ impl<'a> Announcer<'a> {
                     | WarningKind::NeverScored
                     | WarningKind::Unscored
             );
-            if !is_told && !self.warned.contains(&(verifier, kind)) {
-                self.warned.push((verifier, kind));
+            let warned = (service, kind);
+            if !is_told && !self.warned.contains(&warned) {
+                self.warned.push(warned);
                 self.observer.notice(Notice::Warning(&text));
             }
         }

@@ -32,8 +32,7 @@ impl KindKeys for ReplayKeys {
         };
         let of = self.of.as_ref().unwrap_or(&context.keys.name);
         let place = context.folder.join(path);
-        let mut recording = Recording::read(&place, of)
-            .map_err(|reasons| reasons.into_iter().flat_map(wrong).collect::<Vec<_>>())?;
+        let mut recording = Recording::read(&place, of).map_err(wrong)?;
         recording.file.path = name_of(path, &place);
         let (theirs, ours) = (&recording.unit, context.unit.name());
         if theirs != ours {

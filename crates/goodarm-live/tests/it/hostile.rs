@@ -87,7 +87,7 @@ fn answers_beyond_a_limit_do_not_pass_and_the_check_still_works() {
     let ending = run.drive(&Control::default(), &mut ()).expect("the run ends");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 0);
-    assert_eq!(run.account().services()[0].outcomes.score_count(), 6);
+    assert_eq!(run.account().services[0].outcomes.score_count(), 6);
     let trials = try_calls::try_out(run.job(), &[goodarm_core::ArmId(3)], &Control::default());
     let trial = &trials.expect("a trial")[0];
     assert_eq!(trial.score, Some(0.0));

@@ -6,7 +6,6 @@ use std::fs;
 use goodarm_live::run::Run;
 use goodarm_record::audit::{Area, AuditReport};
 use goodarm_record::card_queue::{CardQueue as _, CardQueueError, CardReply};
-use goodarm_record::claims::Consensus;
 use goodarm_record::folder::Folder;
 use goodarm_record::journal::Mark;
 use goodarm_record::labels::{self, ClaimQueue, ClaimTerms, LabelError};
@@ -212,14 +211,14 @@ fn nobody_chooses_what_is_labelled() {
     assert_eq!(queue.claim().lines, 2);
 }
 
-fn several(count: usize, rule: Consensus) -> ClaimTerms {
-    ClaimTerms { labels_per_card: Some(count), rule: Some(rule), ..ClaimTerms::default() }
+fn several(count: usize) -> ClaimTerms {
+    ClaimTerms { labels_per_card: Some(count), ..ClaimTerms::default() }
 }
 
 #[test]
 fn an_answer_counts_when_it_has_all_its_labels_and_none_before_it_lacks_one() {
     let place = labelled_place(9);
-    let mut queue = opened(&place, &several(2, Consensus::All));
+    let mut queue = opened(&place, &several(2));
     say(&mut queue, "Ann", 3, &CardReply::Right);
     let claim = queue.claim();
     assert_eq!((claim.labels, claim.behind_gap), (0, 3));
@@ -247,16 +246,16 @@ fn an_answer_counts_when_it_has_all_its_labels_and_none_before_it_lacks_one() {
 }
 
 #[test]
-fn a_rule_decides_where_people_differ() {
-    for (count, rule, said, right, skipped) in [
-        (3, Consensus::Majority, [CardReply::Right, CardReply::Right, CardReply::Wrong], 1, 0),
-        (3, Consensus::Majority, [CardReply::Right, CardReply::Wrong, CardReply::Skip], 0, 0),
-        (3, Consensus::Majority, [CardReply::Right, CardReply::Skip, CardReply::Skip], 0, 1),
-        (3, Consensus::All, [CardReply::Right, CardReply::Right, CardReply::Skip], 0, 1),
-        (3, Consensus::All, [CardReply::Right, CardReply::Right, CardReply::Right], 1, 0),
+fn an_answer_is_right_if_all_people_say_so() {
+    for (said, right, skipped) in [
+        ([CardReply::Right, CardReply::Right, CardReply::Wrong], 0, 0),
+        ([CardReply::Right, CardReply::Wrong, CardReply::Skip], 0, 0),
+        ([CardReply::Right, CardReply::Skip, CardReply::Skip], 0, 1),
+        ([CardReply::Right, CardReply::Right, CardReply::Skip], 0, 1),
+        ([CardReply::Right, CardReply::Right, CardReply::Right], 1, 0),
     ] {
         let place = labelled_place(3);
-        let mut queue = opened(&place, &several(count, rule));
+        let mut queue = opened(&place, &several(3));
         for (by, said) in ["Ann", "Bob", "Cid"].iter().zip(&said) {
             say(&mut queue, by, 1, said);
         }
@@ -276,9 +275,8 @@ fn terms_are_fixed_when_a_claim_begins() {
     for (terms, said) in [
         (ClaimTerms { delta: Some(0.0), ..ClaimTerms::default() }, "delta is 0"),
         (ClaimTerms { delta: Some(f64::NAN), ..ClaimTerms::default() }, "delta is NaN"),
-        (several(0, Consensus::All), "0 labels for each answer"),
-        (several(99, Consensus::All), "99 labels for each answer"),
-        (several(2, Consensus::One), "expected the rule majority or all"),
+        (several(0), "0 labels for each answer"),
+        (several(99), "99 labels for each answer"),
         (
             ClaimTerms { target_share: Some(1.5), ..ClaimTerms::default() },
             "target share 1.5: expected",
@@ -289,15 +287,11 @@ fn terms_are_fixed_when_a_claim_begins() {
     }
     assert!(!place.output().labels().exists(), "what cannot begin leaves no file");
     let terms = ClaimTerms { delta: Some(0.1), labels_per_card: Some(2), ..ClaimTerms::default() };
-    assert_eq!(opened(&place, &terms).claim().rule, Consensus::All, "what claims least");
+    assert_eq!(opened(&place, &terms).claim().labels_per_card, 2);
     for (terms, said) in [
         (
             ClaimTerms { delta: Some(0.05), ..ClaimTerms::default() },
             "delta 0.1; it cannot be changed to 0.05",
-        ),
-        (
-            ClaimTerms { rule: Some(Consensus::Majority), ..ClaimTerms::default() },
-            "the rule all; it cannot be changed to majority",
         ),
         (
             ClaimTerms { labels_per_card: Some(1), ..ClaimTerms::default() },

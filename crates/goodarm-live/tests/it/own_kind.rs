@@ -252,7 +252,7 @@ fn a_verifier_that_never_begins_to_work_does_not_keep_a_run_for_ever() {
     let ending = run.drive(&Control::default(), &mut ()).expect("it continues");
     assert!(matches!(ending, Ending::NeverScored(_)), "{ending:?}");
     let spent = run.session().books().ledger().settled();
-    let given_up = run.account().services()[0].outcomes.failures["given-up"];
+    let given_up = run.account().services[0].outcomes.failures["given-up"];
     assert_eq!(spent, Cost::from_units(given_up), "what is void costs nothing");
     assert!(run.session().certified().is_empty());
 }

@@ -168,7 +168,7 @@ fn a_run_hears_people_while_it_goes_on_and_is_stopped_and_goes_on() {
     let ending = run.drive(&Control::default(), &mut answerer).expect("it continues");
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     run.write_outputs(&ending).expect("outputs");
-    let people = &run.account().services()[1].outcomes;
+    let people = &run.account().services[1].outcomes;
     assert_eq!((people.call_count, people.score_count()), (all as u64, all as u64));
     drop(run);
     place.assert_clean();

@@ -77,7 +77,7 @@ impl Pilot {
         let arms: Vec<ArmId> = job.candidates.arms().filter(has_all).collect();
         if arms.is_empty() {
             let why = "no candidate of the job has outcomes of every verifier: was it recorded with other candidates?";
-            return Err(CalibrateError::Recording(vec![format!("{}: {why}", path.display())]));
+            return Err(CalibrateError::Recording(format!("{}: {why}", path.display())));
         }
         let left_out = job.candidates.len() - arms.len();
         let outcomes = |recording: &'_ Recording| -> Vec<Vec<RecordedOutcome>> {
@@ -115,18 +115,18 @@ fn recordings(job: &Job, path: &Path) -> Result<Vec<Recording>, CalibrateError> 
         problems.push(problem);
     }
     if !problems.is_empty() {
-        return Err(CalibrateError::Recording(problems));
+        return Err(CalibrateError::Recording(problems.join("\n")));
     }
     let read = |terms: &VerifierTerms| Recording::read(path, &terms.name);
     let read: Result<Vec<Recording>, _> = job.terms.verifiers.iter().map(read).collect();
     let recordings = read.map_err(CalibrateError::Recording)?;
     let unit = job.unit().name();
     match recordings.iter().find(|recording| recording.unit != unit) {
-        Some(other) => Err(CalibrateError::Recording(vec![format!(
+        Some(other) => Err(CalibrateError::Recording(format!(
             "{}: the recording counts {}, and the job {unit}",
             path.display(),
             other.unit
-        )])),
+        ))),
         None => Ok(recordings),
     }
 }

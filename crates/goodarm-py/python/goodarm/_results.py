@@ -136,7 +136,6 @@ class Run:
         *,
         by: str,
         delta: float | None = None,
-        rule: str | None = None,
         labels: int | None = None,
     ) -> int:
         """Labels certified answers: True (right), False (wrong), or None (cannot tell), which counts as
@@ -144,12 +143,12 @@ class Run:
         taken in the order that was drawn, up to the first answer without a label. Returns how many were
         taken; the claim is in `reload().claim`.
 
-        The terms of a claim are fixed when it begins, here or in `cards`: `delta` (0.05), how many `labels` an
-        answer gets, by different people (1), and the `rule` that makes it right: "one", "majority" or "all".
+        The terms of a claim are fixed when it begins, here or in `cards`: `delta` (0.05), and how many `labels` an
+        answer gets, by different people (1). It is right if all of them say so.
         """
         pairs: list[tuple[str | None, bool | None]]
         pairs = list(said.items()) if isinstance(said, Mapping) else [(None, value) for value in said]
-        return self._results.label(by, pairs, (delta, rule, labels))
+        return self._results.label(by, pairs, (delta, labels))
 
     @cached_property
     def certified(self) -> Table:

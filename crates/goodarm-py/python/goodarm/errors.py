@@ -100,10 +100,7 @@ class CandidatesError(Error, ValueError):
     UnknownFormat: ClassVar[type[CandidatesError]]
     Empty: ClassVar[type[CandidatesError]]
     Document: ClassVar[type[CandidatesError]]
-    TooMany: ClassVar[type[CandidatesError]]
     NoIdColumn: ClassVar[type[CandidatesError]]
-    DuplicateColumn: ClassVar[type[CandidatesError]]
-    Parquet: ClassVar[type[CandidatesError]]
     Faults: ClassVar[type[CandidatesError]]
 
 
@@ -141,10 +138,7 @@ class HistoryError(Error):
     NeverBegun: ClassVar[type[HistoryError]]
     Decisions: ClassVar[type[HistoryError]]
     TooManyCandidates: ClassVar[type[HistoryError]]
-    NeverAsked: ClassVar[type[HistoryError]]
-    OtherScores: ClassVar[type[HistoryError]]
-    NoSuchQuestion: ClassVar[type[HistoryError]]
-    NotFirst: ClassVar[type[HistoryError]]
+    Call: ClassVar[type[HistoryError]]
 
 
 class ReportError(Error):
@@ -163,7 +157,6 @@ class LabelError(Error):
     History: ClassVar[type[LabelError]]
     Mismatch: ClassVar[type[LabelError]]
     Candidates: ClassVar[type[LabelError]]
-    OtherCandidates: ClassVar[type[LabelError]]
     NothingCertified: ClassVar[type[LabelError]]
     Labels: ClassVar[type[LabelError]]
     OtherRun: ClassVar[type[LabelError]]

@@ -1,6 +1,5 @@
 //! The run's file of calls.
 
-use std::fmt;
 use std::fs::File;
 use std::io::BufReader;
 
@@ -11,23 +10,14 @@ use crate::outputs::calls::CallLine;
 
 /// `calls.jsonl`, call by call.
 pub(super) struct CallFile {
-    place: CallPosition,
+    /// The line of the last call.
+    pub(super) line_number: u64,
     reader: BufReader<File>,
     line: Vec<u8>,
 }
 
-/// The line of a call.
-#[derive(Clone, Copy)]
-pub(super) struct CallPosition(u64);
-
-impl fmt::Display for CallPosition {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "calls.jsonl line {}", self.0)
-    }
-}
-
 /// The line of a call, and the call, or why it cannot be read.
-pub(super) type Next<'a> = (CallPosition, Result<CallLine<'a>, String>);
+pub(super) type Next<'a> = (u64, Result<CallLine<'a>, String>);
 
 impl CallFile {
     pub(super) fn open(folder: &Folder) -> Result<Self, String> {
@@ -37,20 +27,15 @@ impl CallFile {
             format!("{path}: {error}, and summary.json was made from all calls: resuming the run writes it")
         })?;
         let reader = BufReader::with_capacity(1 << 20, file);
-        Ok(Self { place: CallPosition(0), reader, line: Vec::new() })
-    }
-
-    /// The line of the last call.
-    pub(super) const fn place(&self) -> CallPosition {
-        self.place
+        Ok(Self { line_number: 0, reader, line: Vec::new() })
     }
 
     /// The next call; after an error, reading stops.
     pub(super) fn next_call(&mut self) -> Result<Option<Next<'_>>, String> {
         loop {
-            self.place.0 += 1;
+            self.line_number += 1;
             let is_there = bounds::read_line(&mut self.reader, &mut self.line)
-                .map_err(|error| format!("{}: {error}", self.place))?;
+                .map_err(|error| format!("calls.jsonl line {}: {error}", self.line_number))?;
             if !is_there {
                 return Ok(None);
             }
@@ -59,6 +44,6 @@ impl CallFile {
             }
         }
         let written = serde_json::from_slice(&self.line).map_err(|error| error.to_string());
-        Ok(Some((self.place, written)))
+        Ok(Some((self.line_number, written)))
     }
 }

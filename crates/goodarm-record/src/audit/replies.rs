@@ -16,7 +16,6 @@ use crate::terms::RunTerms;
 /// Checks people's replies call by call.
 pub(super) struct ReplyAudit {
     replies: Replies,
-    file: String,
     call_count: u64,
     /// Service, subject and person of each reply.
     spoken: BTreeSet<(String, String, String)>,
@@ -35,9 +34,7 @@ impl ReplyAudit {
             report.problem(Area::Replies, error);
             return None;
         }
-        let file = folder.replies().file_name().map(|it| it.display().to_string());
-        let file = file.unwrap_or_default();
-        Some(Self { replies, file, call_count: 0, spoken: BTreeSet::new() })
+        Some(Self { replies, call_count: 0, spoken: BTreeSet::new() })
     }
 
     /// One call: if a person was asked, their reply must have this outcome.
@@ -58,14 +55,13 @@ impl ReplyAudit {
         let number = call.ticket.0;
         let Some(HumanReply { by, said, .. }) = self.replies.get(call.ticket, service.name, id)
         else {
-            let text = format!("{}: no reply to call {number}, which the journal has", self.file);
+            let text = format!("replies.jsonl: no reply to call {number}, which the journal has");
             report.problem(Area::Replies, text);
             return;
         };
         if !is_outcome(call, verdict(wanted(&service), people.answer_bytes_max, &said)) {
             let text = format!(
-                "{}: the reply to call {number} has another outcome in the journal",
-                self.file
+                "replies.jsonl: the reply to call {number} has another outcome in the journal"
             );
             report.problem(Area::Replies, text);
         }
@@ -74,8 +70,7 @@ impl ReplyAudit {
         if !people.same_person && !is_fresh_answer && self.spoken.contains(&speech) {
             let (verifier, id, by) = &speech;
             let text = format!(
-                "{}: call {number}: {by:?} has replied about {id:?} to {verifier:?} before, and each call needed another person",
-                self.file
+                "replies.jsonl: call {number}: {by:?} has replied about {id:?} to {verifier:?} before, and each call needed another person"
             );
             report.problem(Area::Replies, text);
         }
@@ -85,7 +80,7 @@ impl ReplyAudit {
     /// At the end of the journal; `before` is the number of problems at its beginning.
     pub(super) fn close(&self, before: usize, report: &mut AuditReport) {
         let calls = counted(self.call_count, "call");
-        report.checked(before, format!("{} has what people said to {calls}", self.file));
+        report.checked(before, format!("replies.jsonl has what people said to {calls}"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Cards as a file for a spreadsheet or an annotation tool: a row for each, in the queue's order, with an empty
+//! Cards as a CSV file for a spreadsheet or an annotation tool: a row for each, in the queue's order, with an empty
 //! column for the label.
 
 use std::collections::HashSet;
@@ -8,7 +8,6 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use goodarm_data::table::{Table, TableColumn};
-use serde_json::{Map, Value};
 
 use super::{Card, CardQueue, CardQueueError};
 
@@ -20,16 +19,14 @@ pub fn write(
 ) -> Result<usize, CardQueueError> {
     let failed =
         |error: &dyn fmt::Display| CardQueueError::Folder(format!("{}: {error}", path.display()));
-    let ending = path.extension().map(|it| it.to_string_lossy().to_lowercase());
+    if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("csv")) {
+        return Err(failed(&"the name must end in .csv"));
+    }
     let places =
         queue.statuses(labeller)?.into_iter().zip(1_u64..).filter(|(place, _)| place.waits);
     let rows: Vec<(u64, Card)> =
         places.map(|(_, number)| number).zip(queue.upcoming(labeller, usize::MAX)?).collect();
-    let text = match ending.as_deref() {
-        Some("csv") => table(&rows)?.csv(),
-        Some("jsonl" | "ndjson") => rows.iter().map(|row| line(row) + "\n").collect(),
-        _ => return Err(failed(&"the name must end in .csv or .jsonl")),
-    };
+    let text = table(&rows)?.csv();
     let attempt = || -> io::Result<()> {
         let mut file = File::options().write(true).create_new(true).open(path)?;
         file.write_all(text.as_bytes())?;
@@ -43,21 +40,6 @@ pub fn write(
         _ => failed(&error),
     })?;
     Ok(rows.len())
-}
-
-fn line((place, card): &(u64, Card)) -> String {
-    let mut object = Map::new();
-    object.insert("place".into(), (*place).into());
-    object.insert("id".into(), card.id.as_str().into());
-    if card.key != card.id {
-        object.insert("key".into(), card.key.as_str().into());
-    }
-    object.insert("asks".into(), card.asks.as_str().into());
-    for field in &card.fields {
-        object.insert(column_name(&field.name), field.text.as_str().into());
-    }
-    object.insert("label".into(), "".into());
-    Value::from(object).to_string()
 }
 
 fn table(rows: &[(u64, Card)]) -> Result<Table, CardQueueError> {
@@ -89,7 +71,7 @@ fn field_names(rows: &[(u64, Card)]) -> Result<Vec<&str>, CardQueueError> {
     if names.len() > COLUMNS_MAX {
         let count = names.len();
         return Err(CardQueueError::Folder(format!(
-            "the cards have {count} fields of different names, more than {COLUMNS_MAX}: name a file that ends in .jsonl"
+            "the cards have {count} fields of different names, more than {COLUMNS_MAX}"
         )));
     }
     Ok(names)

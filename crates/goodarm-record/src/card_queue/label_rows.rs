@@ -5,8 +5,8 @@ use std::path::Path;
 
 use goodarm_data::candidates::Candidates;
 use goodarm_files::{did_you_mean, first_of};
-use serde_json::Value;
 
+use super::labels_file::column;
 use super::{CardReply, ReplyForm};
 
 /// The label of one answer.
@@ -34,22 +34,14 @@ pub fn read(path: &Path) -> Result<Vec<LabelRow>, Vec<String>> {
     let mut problems = Vec::new();
     for arm in table.arms() {
         let (row, place) = (table.get(arm), table.place(arm));
-        let text = |field: &str| {
-            let text = text_of(row.fields().get(field));
-            text.map_err(|()| format!("{field}: a word or a number is needed"))
-        };
-        let label = || {
-            let Some(label) = text(LABEL)? else { return Ok(None) };
-            let by = text(BY)?;
-            Ok(CardReply::read(&label, ReplyForm::Verdict)?.map(|said| (said, by)))
-        };
-        match label() {
-            Ok(Some((said, by))) => rows.push(LabelRow { place, id: row.id.clone(), said, by }),
-            Ok(None) => {}
-            Err(problem) => {
-                let problem: String = problem;
-                problems.push(format!("{}, {place}: {problem}", path.display()));
+        let label = column(row.fields(), LABEL).unwrap_or_default();
+        match CardReply::read(&label, ReplyForm::Verdict) {
+            Ok(Some(said)) => {
+                let by = column(row.fields(), "by").filter(|by| !by.is_empty());
+                rows.push(LabelRow { place, id: row.id.clone(), said, by });
             }
+            Ok(None) => {}
+            Err(problem) => problems.push(format!("{}, {place}: {problem}", path.display())),
         }
     }
     if !problems.is_empty() {
@@ -66,20 +58,8 @@ pub fn read(path: &Path) -> Result<Vec<LabelRow>, Vec<String>> {
     Ok(rows)
 }
 
-/// A text, number or truth value as text; `None` for a blank.
-fn text_of(value: Option<&Value>) -> Result<Option<String>, ()> {
-    let text = match value {
-        None | Some(Value::Null) => return Ok(None),
-        Some(Value::String(text)) => text.trim().to_owned(),
-        Some(value @ (Value::Bool(_) | Value::Number(_))) => value.to_string(),
-        Some(_) => return Err(()),
-    };
-    Ok((!text.is_empty()).then_some(text))
-}
-
 const ID: &str = "id";
 const LABEL: &str = "label";
-const BY: &str = "by";
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use goodarm_data::candidates::{Candidates, CandidatesErrorKind, Format};
+use goodarm_data::candidates::{Candidates, CandidatesErrorKind};
 use goodarm_files::{PROBLEMS_MAX, did_you_mean};
 use serde_json::{Map, Value};
 
@@ -35,8 +35,7 @@ pub fn take(
     path: &Path,
 ) -> Result<ImportCounts, CardQueueError> {
     let at = |problem: &str| CardQueueError::Folder(format!("{}: {problem}", path.display()));
-    let format = Format::of_table(path).ok_or_else(|| at(UNKNOWN_FORMAT))?;
-    let rows = Candidates::read_rows(path, format).map_err(|error| match error.kind {
+    let rows = Candidates::read_rows(path).map_err(|error| match error.kind {
         CandidatesErrorKind::Empty(_) => at("there are no labels in it"),
         _ => CardQueueError::Folder(error.to_string()),
     })?;
@@ -160,7 +159,7 @@ impl<'a> LabelImport<'a> {
 }
 
 /// A value of a row as text; the case of the column's name does not matter.
-fn column(row: &Map<String, Value>, name: &str) -> Option<String> {
+pub(super) fn column(row: &Map<String, Value>, name: &str) -> Option<String> {
     let is_it = |found: &str| found.trim().eq_ignore_ascii_case(name);
     let value = row.get(name).or_else(|| row.iter().find(|(it, _)| is_it(it)).map(|(_, it)| it))?;
     Some(match value {
@@ -193,6 +192,3 @@ fn shown(said: &CardReply) -> String {
         said => said.words(),
     }
 }
-
-const UNKNOWN_FORMAT: &str =
-    "the name must end in .csv, .tsv, .jsonl, .ndjson or .json, each also with .gz or .zst";

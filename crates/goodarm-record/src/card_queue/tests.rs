@@ -148,49 +148,23 @@ fn read(path: &Path) -> String {
 #[test]
 fn what_is_exported_and_filled_in_comes_back() {
     let files = Files::new();
-    for (name, empty) in [("cards.csv", ","), ("cards.jsonl", "\"label\":\"\"")] {
-        let mut queue = MemoryQueue::verdicts(5);
-        queue.submit("me", "q1", CardReply::Wrong).expect("it is next");
-        assert_eq!(cards_file::write(&mut queue, "me", &files.path(name)).expect("it can"), 4);
-        let again = cards_file::write(&mut queue, "me", &files.path(name))
-            .expect_err("labels are in there");
-        assert!(again.to_string().contains("may hold labels"), "{again}");
-        let sheet = read(&files.path(name));
-        let filled: Vec<String> = sheet
-            .lines()
-            .zip(["", "right", "WRONG", "s", ""])
-            .map(|(line, label)| match (name, label) {
-                (_, "") => line.to_owned(),
-                ("cards.csv", label) => format!("{line}{label}"),
-                (_, label) => line.replace(empty, &format!("\"label\":\"{label}\"")),
-            })
-            .collect();
-        let filled = if name == "cards.csv" {
-            filled
-        } else {
-            // There is no header among lines of JSON.
-            let labels = ["1", "false", "?", ""];
-            sheet
-                .lines()
-                .zip(labels)
-                .map(|(line, it)| line.replace(empty, &format!("\"label\":\"{it}\"")))
-                .collect()
-        };
-        let text = format!("\u{feff}{}\r\n", filled.join("\r\n"));
-        let imported = files.take(&mut queue, name, &text).expect("it is right");
-        assert_eq!(
-            imported,
-            ImportCounts { taken: 3, empty: 1, ..ImportCounts::default() },
-            "{name}"
-        );
-        assert_eq!(queue.letters(), "wrws.", "{name}");
-        let imported = files.take(&mut queue, name, &text).expect("it is right");
-        assert_eq!(
-            imported,
-            ImportCounts { known: 3, empty: 1, ..ImportCounts::default() },
-            "{name}"
-        );
-    }
+    let name = "cards.csv";
+    let mut queue = MemoryQueue::verdicts(5);
+    queue.submit("me", "q1", CardReply::Wrong).expect("it is next");
+    assert_eq!(cards_file::write(&mut queue, "me", &files.path(name)).expect("it can"), 4);
+    let again =
+        cards_file::write(&mut queue, "me", &files.path(name)).expect_err("labels are in there");
+    assert!(again.to_string().contains("may hold labels"), "{again}");
+    let sheet = read(&files.path(name));
+    let labels = ["", "right", "WRONG", "s", ""];
+    let filled: Vec<String> =
+        sheet.lines().zip(labels).map(|(line, label)| format!("{line}{label}")).collect();
+    let text = format!("\u{feff}{}\r\n", filled.join("\r\n"));
+    let imported = files.take(&mut queue, name, &text).expect("it is right");
+    assert_eq!(imported, ImportCounts { taken: 3, empty: 1, ..ImportCounts::default() });
+    assert_eq!(queue.letters(), "wrws.");
+    let imported = files.take(&mut queue, name, &text).expect("it is right");
+    assert_eq!(imported, ImportCounts { known: 3, empty: 1, ..ImportCounts::default() });
 }
 
 #[test]
@@ -210,15 +184,6 @@ fn the_columns_of_an_export_are_as_documented_and_nothing_in_it_is_a_formula() {
         "place,id,asks,answer,field.label,'@x,note,more,label\n\
          1,'+a,Is this answer right?,'=HYPERLINK(1),mine,' -1,\"a,\"\"b\"\"\nc\",,\n\
          2,'=b,Is this answer right?,,,,,4,\n"
-    );
-    cards_file::write(&mut queue, "me", &files.path("a.jsonl")).expect("it can");
-    let first: serde_json::Value =
-        serde_json::from_str(read(&files.path("a.jsonl")).lines().next().expect("a line"))
-            .expect("JSON");
-    assert_eq!(first["id"], "+a");
-    assert_eq!(
-        (&first["answer"], &first["field.label"]),
-        (&"=HYPERLINK(1)".into(), &"mine".into())
     );
     let text = "id,label\n'+a,right\n'=b,wrong\n";
     assert_eq!(files.take(&mut queue, "b.csv", text).expect("both are known").taken, 2);
@@ -292,7 +257,7 @@ fn every_wrong_row_is_named_and_nothing_is_taken() {
         ),
         ("a.jsonl", "{\"id\":\"q2\"\n", "line 1: column"),
         ("a.json", "[{\"id\":\"q2\",\"label\":7}]", "entry 1: label: expected right"),
-        ("a.xlsx", "", "the name must end in .csv"),
+        ("a.xlsx", "", "the name must end in .jsonl"),
     ] {
         let refusal = files.refusal(&mut queue, name, text);
         assert!(refusal.contains(fault), "{fault}: {refusal}");

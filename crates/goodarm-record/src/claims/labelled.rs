@@ -8,7 +8,7 @@ use goodarm_core::units::ErrorRate;
 use goodarm_files::words::counted;
 
 use super::line::{CardLabel, ClaimStarted, LabelLine, LabelUndone, LabelsAdded};
-use super::{Consensus, LABELLERS_MAX, LABELS_PER_CARD_MAX, NAME_BYTES_MAX};
+use super::{LABELLERS_MAX, LABELS_PER_CARD_MAX, NAME_BYTES_MAX};
 use crate::card_queue::{CardQueueError, CardReply};
 
 /// All claims of a run.
@@ -93,7 +93,13 @@ impl LabelledClaim {
         if sum >= 1.0 {
             return Err(unfit(format!("the deltas of all claims come to {sum}, not less than 1")));
         }
-        check_rule(begun.rule, begun.labels_per_card).map_err(unfit)?;
+        let labels = begun.labels_per_card;
+        if !(1..=LABELS_PER_CARD_MAX).contains(&labels) {
+            return Err(unfit(format!(
+                "{} for each answer, not between 1 and {LABELS_PER_CARD_MAX}",
+                counted(labels, "label")
+            )));
+        }
         if begun.order.is_empty() {
             return Err(unfit("the claim is about no answer".into()));
         }
@@ -258,9 +264,9 @@ impl LabelledClaim {
         self.cards.iter().map(Vec::as_slice).take_while(is_done)
     }
 
-    /// The verdict on each card that counts, by the rule, in order.
+    /// The verdict on each card that counts, in order.
     pub(crate) fn verdicts(&self) -> impl Iterator<Item = CardReply> {
-        self.counting().map(|labels| verdict(self.begun.rule, labels))
+        self.counting().map(verdict)
     }
 
     /// The number of counting cards with different labels.
@@ -279,34 +285,16 @@ impl LabelledClaim {
     }
 }
 
-/// The verdict on a card. A card that is not right is wrong if at least one label is wrong, else skipped.
-fn verdict(rule: Consensus, labels: &[(usize, CardReply)]) -> CardReply {
-    let count = |wanted: CardReply| labels.iter().filter(|(_, said)| *said == wanted).count();
-    let is_right = match rule {
-        Consensus::One | Consensus::All => count(CardReply::Right) == labels.len(),
-        Consensus::Majority => 2 * count(CardReply::Right) > labels.len(),
-    };
-    match (is_right, count(CardReply::Wrong)) {
-        (true, _) => CardReply::Right,
-        (false, 0) => CardReply::Skip,
-        (false, _) => CardReply::Wrong,
+/// The verdict on a card: wrong if at least one label is wrong, right if all are right, else skipped.
+fn verdict(labels: &[(usize, CardReply)]) -> CardReply {
+    let has = |wanted: CardReply| labels.iter().any(|(_, said)| *said == wanted);
+    if has(CardReply::Wrong) {
+        CardReply::Wrong
+    } else if has(CardReply::Skip) {
+        CardReply::Skip
+    } else {
+        CardReply::Right
     }
-}
-
-/// Whether a rule fits this number of labels.
-fn check_rule(rule: Consensus, labels_per_card: usize) -> Result<(), String> {
-    if !(1..=LABELS_PER_CARD_MAX).contains(&labels_per_card) {
-        return Err(format!(
-            "{} for each answer, not between 1 and {LABELS_PER_CARD_MAX}",
-            counted(labels_per_card, "label")
-        ));
-    }
-    if rule == Consensus::One && labels_per_card > 1 {
-        return Err(format!(
-            "the rule is one person, but each answer gets {labels_per_card} labels: expected the rule majority or all"
-        ));
-    }
-    Ok(())
 }
 
 /// Checks a labeller's name.

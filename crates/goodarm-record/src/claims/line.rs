@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Consensus;
 use crate::card_queue::CardReply;
 use crate::journal::Mark;
 
@@ -25,7 +24,6 @@ pub(crate) struct ClaimStarted {
     pub(crate) claim: usize,
     /// The largest probability that it is ever false.
     pub(crate) delta: f64,
-    pub(crate) rule: Consensus,
     pub(crate) labels_per_card: usize,
     /// How much of the journal there was: the claim is about what was certified then.
     pub(crate) journal: Mark,

@@ -104,11 +104,7 @@ impl<'a> JobTable<'a> {
             let place = error.span().filter(|place| *place != self.span);
             // Without this key, the parser finds the next problem.
             match place.and_then(|place| known.take_key_at(&place)) {
-                Some(key) => {
-                    let hint = self.text_of(&key).map(|text| list_hint(&message(&error), text));
-                    let message = message(&error) + &hint.unwrap_or_default();
-                    problems.push(KeyProblem::new(key, message));
-                }
+                Some(key) => problems.push(KeyProblem::new(key, message(&error))),
                 None if problems.len() == before => {
                     problems.push(KeyProblem::new("", message(&error)));
                     return None;
@@ -180,18 +176,7 @@ pub fn unknown_keys<'a>(
     })
 }
 
-/// How to write a list of words that was given as one text.
-fn list_hint(message: &str, text: &str) -> String {
-    if !message.starts_with("expected a list") || text.len() > HINT_BYTES_MAX {
-        return String::new();
-    }
-    let words: Vec<&str> = text.split_whitespace().collect();
-    format!("; write {words:?}")
-}
-
 /// The parser's message, reworded.
 fn message(error: &toml::de::Error) -> String {
     goodarm_files::plain_message(error.message().trim_end())
 }
-
-const HINT_BYTES_MAX: usize = 200;

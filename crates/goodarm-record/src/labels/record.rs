@@ -20,9 +20,9 @@ use crate::view::{ClaimView, Overview, PairView};
 
 /// A run, replayed from its journal.
 pub(super) struct LabelledRun<F = Balance> {
-    folder: Folder,
+    pub(super) folder: Folder,
     /// At its end.
-    replay: Replay<F>,
+    pub(super) replay: Replay<F>,
     pub(super) mark: Mark,
     certified_at: CertifiedAt,
 }
@@ -54,13 +54,11 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
         if !candidates.begin_with(history.terms.candidate_count, &history.header().candidates)
             || candidates.len() < record.balance().books.problem().arm_count()
         {
-            return Err(LabelError::OtherCandidates(folder.candidates()));
+            let path = folder.candidates();
+            let text = format!("{}: not the candidates of the run", path.display());
+            return Err(LabelError::Candidates(text));
         }
         Ok(record)
-    }
-
-    pub(super) fn into_replay(self) -> Replay<F> {
-        self.replay
     }
 
     pub(super) const fn terms(&self) -> &RunTerms {
@@ -73,10 +71,6 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
 
     fn subjects(&self) -> &Subjects {
         self.balance().subjects.as_ref().expect("a record is not made without answers")
-    }
-
-    pub(super) const fn folder(&self) -> &Folder {
-        &self.folder
     }
 
     /// The certified answers, in the order of their certificates.

@@ -5,7 +5,6 @@ use goodarm_files::words::{confidence, counted, number, were};
 use serde::Serialize;
 
 use crate::card_queue::CardReply;
-use crate::claims::Consensus;
 use crate::claims::labelled::{Claims, LabelledClaim};
 
 /// A lower bound on the number of right answers, of those that were certified when the labels began.
@@ -25,9 +24,7 @@ pub struct ClaimView {
     pub delta: f64,
     /// 1 − δ, for people.
     pub confidence: String,
-    /// What makes an answer right.
-    pub rule: Consensus,
-    /// How many people label each answer.
+    /// How many people label each answer, which is right if all of them say so.
     pub labels_per_card: usize,
     /// Answers that count: they have all their labels, and so have all answers before them.
     pub labels: usize,
@@ -101,7 +98,6 @@ impl ClaimView {
             share: share(claim.bound(), claim.size()),
             delta: begun.delta,
             confidence: confidence(begun.delta),
-            rule: begun.rule,
             labels_per_card: begun.labels_per_card,
             labels: verdicts.len(),
             right: count(CardReply::Right),
@@ -150,12 +146,9 @@ impl ClaimView {
     }
 
     fn rests_on(&self) -> Vec<String> {
-        let rule = match self.rule {
-            Consensus::One => "the person who labels it says so".to_owned(),
-            Consensus::Majority => {
-                format!("more than half of its {} labels say so", self.labels_per_card)
-            }
-            Consensus::All => format!("all of its {} labels say so", self.labels_per_card),
+        let rule = match self.labels_per_card {
+            1 => "the person who labels it says so".to_owned(),
+            people => format!("all of its {people} labels say so"),
         };
         let mut texts = vec![
             format!("Labels by {}; an answer is right if {rule}.", self.who()),

@@ -11,8 +11,8 @@ use crate::terms::{RunTerms, ServiceTerms};
 /// A warning about a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// The verifier's number.
-    pub verifier: usize,
+    /// The name of the verifier or generator.
+    pub service: String,
     /// What it is about.
     pub kind: WarningKind,
     /// In words, with the verifier's name.
@@ -52,21 +52,21 @@ impl WarningKind {
 
 /// All warnings about the verifiers of a run, and about its generators.
 pub fn warnings(terms: &RunTerms, account: &Account) -> Vec<Warning> {
-    let mut services = account.services().iter();
+    let mut services = account.services.iter();
     let all = terms.rows().enumerate().filter_map(|(row, service)| {
         // Calls are paid, and warned about, with the first criterion.
         let is_paid = service.is_generator || terms.is_called(row);
         let paid = if is_paid { services.next() } else { None };
         let outcomes = match paid {
             Some(paid) if service.is_generator => &paid.outcomes,
-            _ => account.attributes().get(row)?,
+            _ => account.attributes.get(row)?,
         };
-        Some((row, service, outcomes, paid))
+        Some((service, outcomes, paid))
     });
     let mut warnings: Vec<Warning> = all
-        .flat_map(|(verifier, service, outcomes, paid)| {
+        .flat_map(|(service, outcomes, paid)| {
             about(&service, outcomes, paid).into_iter().map(move |(kind, text)| Warning {
-                verifier,
+                service: service.name.to_owned(),
                 kind,
                 text: match kind {
                     WarningKind::Reported { .. } => format!("{}: {text}", service.name),

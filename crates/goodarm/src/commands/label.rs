@@ -65,7 +65,6 @@ impl Subject {
             || arguments.another
             || arguments.field.is_some()
             || arguments.labels.is_some()
-            || arguments.rule.is_some()
             || arguments.delta.is_some()
             || arguments.at_least.is_some();
         if arguments.people {
@@ -90,7 +89,6 @@ impl Subject {
 fn terms(arguments: &LabelArguments) -> ClaimTerms {
     ClaimTerms {
         delta: arguments.delta,
-        rule: arguments.rule,
         labels_per_card: arguments.labels,
         target_share: arguments.at_least,
     }

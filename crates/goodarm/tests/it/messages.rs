@@ -44,7 +44,7 @@ fn a_wrong_job_is_told_what_to_write() {
     let command = "[[verifiers]]\nname = \"c\"\nkind = \"command\"\nthreshold = 0.5\n";
     check(
         &format!("{command}command = \"python3 x.py\"\n"),
-        &["expected a list, found \"python3 x.py\"; write [\"python3\", \"x.py\"]"],
+        &["expected a list, found \"python3 x.py\""],
     );
     let http = "[[verifiers]]\nname = \"c\"\nkind = \"http\"\nthreshold = 0.5\nprice = 1\n";
     check(&format!("{http}url = \"127.0.0.1:80/score\"\n"), &["begins with http:// or https://"]);

@@ -251,7 +251,7 @@ fn a_table_needs_ids_and_rows() {
     let error = read("a.parquet", &bytes).unwrap_err();
     assert!(matches!(error.kind, CandidatesErrorKind::Empty(_)), "{error}");
     let error = read("a.parquet", b"{\"id\": 1}\n").unwrap_err();
-    assert!(matches!(error.kind, CandidatesErrorKind::Parquet(_)), "{error}");
+    assert!(error.to_string().contains("broken or unsupported Parquet"), "{error}");
 }
 
 proptest! {

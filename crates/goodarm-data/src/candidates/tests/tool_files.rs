@@ -159,7 +159,7 @@ fn lm_eval_samples_are_read_once_for_all_filters() {
     assert_eq!(
         note,
         "read as a file of lm-evaluation-harness (format = \"lm-eval\"): 2 answers; left out: \
-         1 whose answer is not a text, 1 of other filters than \"strict\""
+         1 of other filters than \"strict\", 1 whose answer is not a text"
     );
     let mut old = line(3, "none", &json!(["4"]));
     old["doc"] = json!({"n": 1});
@@ -206,7 +206,7 @@ fn promptfoo_results_are_read_from_documents_and_lines() {
         assert_eq!(found[2]["answer"], "{\"a\":1}");
         assert_eq!(found[0]["question"], "2+2?");
         assert!(
-            note.ends_with("3 answers; left out: 1 that failed, 1 repeated from a cache"),
+            note.ends_with("3 answers; left out: 1 repeated from a cache, 1 that failed"),
             "{note}"
         );
     }
@@ -260,7 +260,7 @@ fn verifiers_traces_and_older_results_are_read() {
     let [only] = &found[..] else { panic!("{found:?}") };
     assert_eq!([&only["id"], &only["question"], &only["answer"]], ["x", "2+2?", "4"]);
     assert_eq!(only["scores"], json!({"right": 1.0}));
-    assert!(note.ends_with("1 answer; left out: 1 that failed, 1 that are not finished"), "{note}");
+    assert!(note.ends_with("1 answer; left out: 1 that are not finished, 1 that failed"), "{note}");
     let result = json!({
         "example_id": 3, "prompt": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2+2?"}],
         "completion": [{"role": "assistant", "content": "4"}], "answer": "4", "reward": 1.0,

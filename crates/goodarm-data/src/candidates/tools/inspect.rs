@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Lacks, LeftOut, Tool, ToolAnswer, content_text, id_text, numbered, prompt_text, scores_of,
+    FAILED, Lacks, NO_TEXT, Tool, ToolAnswer, content_text, id_text, numbered, prompt_text,
+    scores_of,
 };
 
 /// The samples of a log, after reading its header; `None` if it is a sample itself.
@@ -22,7 +23,7 @@ pub(super) fn answers(
     let id = id_text(sample.get("id")).ok_or("id")?;
     let input = sample.get("input").ok_or("input")?;
     if !get("error").is_null() {
-        return Ok(tool.leave_out(LeftOut::Failed));
+        return Ok(tool.leave_out(FAILED));
     }
     let output = get("output");
     let choices = output["choices"].as_array().map_or(&[][..], Vec::as_slice);
@@ -35,7 +36,7 @@ pub(super) fn answers(
         (None, _) => {}
     }
     if texts.iter().all(Option::is_none) {
-        return Ok(tool.leave_out(LeftOut::NoText));
+        return Ok(tool.leave_out(NO_TEXT));
     }
     let epoch = get("epoch").as_u64().unwrap_or(1);
     let model = match &output["model"] {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Lacks, LeftOut, Tool, ToolAnswer, id_text, numbered, question_in};
+use super::{Lacks, NO_TEXT, Tool, ToolAnswer, id_text, numbered, question_in};
 
 pub(super) fn answers(
     tool: &mut Tool,
@@ -13,8 +13,10 @@ pub(super) fn answers(
     let id = id_text(sample.get("doc_id")).ok_or("doc_id")?;
     let responses = get("resps").as_array().ok_or("resps")?;
     let filter = get("filter").as_str().unwrap_or("none");
-    if tool.filter.get_or_insert_with(|| filter.to_owned()) != filter {
-        return Ok(tool.leave_out(LeftOut::OtherFilter));
+    let first = tool.filter.get_or_insert_with(|| filter.to_owned());
+    if first != filter {
+        let reason = format!("of other filters than {first:?}");
+        return Ok(tool.leave_out(reason));
     }
     // One list for each request; only generating requests have texts in it.
     let texts: Vec<&str> = match &responses[..] {
@@ -22,7 +24,7 @@ pub(super) fn answers(
         flat => flat.iter().filter_map(Value::as_str).collect(),
     };
     if texts.is_empty() {
-        return Ok(tool.leave_out(LeftOut::NoText));
+        return Ok(tool.leave_out(NO_TEXT));
     }
     let question = question_in(get("doc")).or_else(|| prompt(get("arguments")));
     let filtered = get("filtered_resps").as_array().map_or(&[][..], Vec::as_slice);

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Lacks, LeftOut, Tool, ToolAnswer, content_text, id_text, numbered};
+use super::{FAILED, Lacks, NO_TEXT, Tool, ToolAnswer, content_text, id_text, numbered};
 
 pub(super) fn answers(
     tool: &mut Tool,
@@ -14,12 +14,12 @@ pub(super) fn answers(
     let status = response["status_code"].as_u64().unwrap_or(200);
     let failed = line.get("error").is_some_and(|error| !error.is_null()) || status >= 400;
     if failed || response.is_null() {
-        return Ok(tool.leave_out(LeftOut::Failed));
+        return Ok(tool.leave_out(FAILED));
     }
     let body = &response["body"];
     let texts = texts_of(body);
     if texts.is_empty() {
-        return Ok(tool.leave_out(LeftOut::NoText));
+        return Ok(tool.leave_out(NO_TEXT));
     }
     let answer = |(number, (text, ending)): (u64, (String, Value))| ToolAnswer {
         id: numbered(id.clone(), number),

@@ -2,18 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{Lacks, LeftOut, Tool, ToolAnswer, prompt_text, question_in};
+use super::{FAILED, Lacks, Tool, ToolAnswer, prompt_text, question_in};
 
 /// The results of a document; `None` if it is a result itself.
-fn results(document: &Map<String, Value>) -> Option<&Vec<Value>> {
-    match document.get("results")? {
-        Value::Array(list) => Some(list),
-        results => results["results"].as_array(),
-    }
-}
-
-/// The same, mutable.
-pub(super) fn results_mut(document: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
+pub(super) fn results(document: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
     match document.get_mut("results")? {
         Value::Array(list) => Some(list),
         results => results.get_mut("results")?.as_array_mut(),
@@ -21,7 +13,7 @@ pub(super) fn results_mut(document: &mut Map<String, Value>) -> Option<&mut Vec<
 }
 
 /// Whether an object holds results.
-pub(super) fn is_document(object: &Map<String, Value>) -> bool {
+pub(in crate::candidates) fn is_document(object: &mut Map<String, Value>) -> bool {
     let is_result = |result: &Value| result["testIdx"].is_u64() && result["promptIdx"].is_u64();
     results(object).is_some_and(|list| list.first().is_some_and(is_result))
 }
@@ -48,14 +40,14 @@ pub(super) fn answers(
     };
     // A failed test also has an error, but its answer counts.
     let Some(text) = text.filter(|_| get("failureReason") != ERRORED) else {
-        return Ok(tool.leave_out(LeftOut::Failed));
+        return Ok(tool.leave_out(FAILED));
     };
     let id = format!("{test}-{prompt}-{provider}");
     let hash = blake3::hash(format!("{id}\0{text}").as_bytes());
     let is_new = tool.seen.insert(hash);
     // The same answer from a cache is not another answer.
     if response["cached"] == true && !is_new {
-        return Ok(tool.leave_out(LeftOut::Cached));
+        return Ok(tool.leave_out("repeated from a cache"));
     }
     let raw = &get("prompt")["raw"];
     Ok(vec![ToolAnswer {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Lacks, LeftOut, Tool, ToolAnswer, content_text, id_text, prompt_text, question_in, reply_text,
-    scores_of,
+    FAILED, Lacks, NO_TEXT, Tool, ToolAnswer, content_text, id_text, prompt_text, question_in,
+    reply_text, scores_of,
 };
 
 pub(super) fn answers(
@@ -17,13 +17,13 @@ pub(super) fn answers(
         _ => !get("error").is_null(),
     };
     if has_errors {
-        return Ok(tool.leave_out(LeftOut::Failed));
+        return Ok(tool.leave_out(FAILED));
     }
     if get("is_completed") == false {
-        return Ok(tool.leave_out(LeftOut::Unfinished));
+        return Ok(tool.leave_out("that are not finished"));
     }
     let answer = if entry.contains_key("nodes") { trace(entry)? } else { result(tool, entry)? };
-    Ok(answer.map_or_else(|| tool.leave_out(LeftOut::NoText), |answer| vec![answer]))
+    Ok(answer.map_or_else(|| tool.leave_out(NO_TEXT), |answer| vec![answer]))
 }
 
 fn trace(entry: &Map<String, Value>) -> Result<Option<ToolAnswer>, Lacks> {

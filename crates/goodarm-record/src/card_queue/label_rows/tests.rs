@@ -49,7 +49,7 @@ fn everything_that_is_wrong_is_named_with_its_line() {
     assert!(wrong("l.csv", "name,label\na,1\n").starts_with("l.csv: no column \"id\""));
     assert_eq!(
         wrong("l.jsonl", "{\"id\":\"a\",\"label\":[1]}\n"),
-        "l.jsonl, line 1: label: a word or a number is needed"
+        "l.jsonl, line 1: expected right, wrong or skip; found \"[1]\""
     );
     assert!(wrong("l.txt", "a").contains("must end in"));
     assert_eq!(
