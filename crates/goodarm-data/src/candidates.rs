@@ -320,11 +320,6 @@ impl Candidates {
         &self.json[ids::range(&self.json_ends, arm.index())]
     }
 
-    /// What the entries of the source are called.
-    pub const fn unit(&self) -> EntryUnit {
-        self.unit
-    }
-
     /// The line, row or entry of an arm.
     pub fn line(&self, arm: ArmId) -> u64 {
         self.lines[arm.index()]
@@ -361,7 +356,7 @@ impl Candidates {
         let mut hasher = blake3::Hasher::new_derive_key("goodarm candidates 1");
         // The ends come first, so that a byte that moves from one text to the next changes the hash.
         hasher.update(&(count as u64).to_le_bytes());
-        let texts = [(self.ids.ends(), self.ids.text()), (&self.json_ends, self.json.as_str())];
+        let texts = [(&self.ids.ends, &self.ids.text), (&self.json_ends, &self.json)];
         for (ends, _) in texts {
             let ends = &ends[..count];
             for chunk in ends.chunks(1024) {

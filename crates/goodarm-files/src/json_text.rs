@@ -1,7 +1,5 @@
 //! Parses JSON into a value or a helpful error.
 
-use std::fmt;
-
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
@@ -9,34 +7,14 @@ use crate::spelling::{FAULTS, PART_CHARS_MAX, key_hint, reworded, shortened};
 
 /// An error in a JSON text, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {reason}")]
 pub struct JsonError {
     /// Counted from 1.
-    pub line: usize,
+    line: usize,
     /// Counted from 1, in bytes; 0 if the text ends before the line begins.
-    pub column: usize,
-    /// Such as `scores[1].sub-gaussian`; empty if the error is about the whole text, or the text is not
-    /// JSON.
-    pub path: String,
-    /// What is wrong there.
-    pub message: String,
-    /// The key or word that was probably meant.
-    pub suggestion: Option<String>,
-}
-
-impl fmt::Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}: {}", self.line, self.column, self.reason())
-    }
-}
-
-impl JsonError {
-    /// Key and fault without line and column, for a reader who never saw the text.
-    pub fn reason(&self) -> String {
-        let Self { path, message, suggestion, .. } = self;
-        let joint = if path.is_empty() { "" } else { ": " };
-        let hint = key_hint(suggestion.as_deref());
-        format!("{path}{joint}{message}{hint}")
-    }
+    column: usize,
+    /// Key and fault, for a reader who never saw the text.
+    pub reason: String,
 }
 
 /// Parses JSON, and suggests the nearest right spelling of a wrong key or word.
@@ -62,12 +40,15 @@ fn described(path: String, error: &serde_json::Error) -> JsonError {
     for (start, fault) in FAULTS {
         if let Some(key) = text.strip_prefix(&format!("{start} field `")) {
             let joint = if path.is_empty() { "" } else { "." };
-            let path = format!("{path}{joint}{}", key.trim_end_matches('`'));
-            return JsonError { line, column, path, message: fault.into(), suggestion: None };
+            let reason = format!("{path}{joint}{}: {fault}", key.trim_end_matches('`'));
+            return JsonError { line, column, reason };
         }
     }
-    let (message, suggestion) = reworded(text);
-    JsonError { line, column, path, message: shortened(&message, MESSAGE_CHARS_MAX), suggestion }
+    let (message, meant) = reworded(text);
+    let joint = if path.is_empty() { "" } else { ": " };
+    let message = shortened(&message, MESSAGE_CHARS_MAX);
+    let reason = format!("{path}{joint}{message}{}", key_hint(meant.as_deref()));
+    JsonError { line, column, reason }
 }
 
 const MESSAGE_CHARS_MAX: usize = 400;

@@ -39,9 +39,7 @@ impl GuaranteeName {
             Self::None => "none",
         }
     }
-}
 
-impl GuaranteeName {
     /// The default guarantee of a policy.
     pub fn natural(policy: &str) -> Self {
         natural_guarantee(policy).into()

@@ -11,18 +11,18 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_kept) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_kept(c) { shown.push(c) } else { push_escaped(&mut shown, c) }
-    }
-    Cow::Owned(shown)
+    Cow::Owned(escaped(text.chars(), is_kept))
 }
 
 /// The same on one line: line ends and tabs are escaped as well.
 pub fn visible_line(text: impl Iterator<Item = char>) -> String {
+    escaped(text, is_visible)
+}
+
+fn escaped(text: impl Iterator<Item = char>, is_kept: impl Fn(char) -> bool) -> String {
     let mut shown = String::new();
     for c in text {
-        if is_visible(c) { shown.push(c) } else { push_escaped(&mut shown, c) }
+        if is_kept(c) { shown.push(c) } else { push_escaped(&mut shown, c) }
     }
     shown
 }

@@ -48,7 +48,7 @@ pub(crate) fn start_plan(
             None => PlanInput::read(&path, &overrides)?,
             Some(keys) => {
                 let spec = json_text::parse(keys.as_bytes())
-                    .map_err(|error| PlanFailure::of_keys(error.reason()))?;
+                    .map_err(|error| PlanFailure::of_keys(error.reason))?;
                 PlanInput::new(spec, &overrides)?
             }
         };

@@ -123,7 +123,7 @@ impl PyResults {
     #[pyo3(signature = (out = None))]
     fn write_report(&self, py: Python<'_>, out: Option<PathBuf>) -> PyResult<PathBuf> {
         py.detach(|| {
-            let report = Report::read_for_page(&self.path, None);
+            let report = Report::read_for_page(&self.path);
             let page = report.and_then(|report| report.write_page(out.as_deref()));
             page.map_err(|error| raised("ReportError", &error))
         })
@@ -137,7 +137,7 @@ impl PyResults {
 
 impl PyResults {
     fn report(&self) -> PyResult<Report> {
-        Report::read(&self.path, None).map_err(|error| raised("ReportError", &error))
+        Report::read(&self.path).map_err(|error| raised("ReportError", &error))
     }
 
     fn queue(&self, terms: &ClaimTerms) -> PyResult<ClaimQueue> {

@@ -89,29 +89,17 @@ fn write_calls(state: &RunState<'_>) -> Result<Replay<()>, OutputError> {
     let &RunState { folder, candidates, questions, .. } = state;
     let mut replay = Replay::open(&folder.journal())?;
     let terms = replay.history.terms.clone();
-    let mut failure = None;
     replace(&folder.calls(), |file| {
-        loop {
-            match replay.step() {
-                Ok(Some(entry)) => {
-                    let name = |arm| candidates.id(arm);
-                    let asked = |id| questions.map_or("", |asked| asked.id(id));
-                    if let Some(line) = CallLine::new(&entry, name, asked, &terms) {
-                        serde_json::to_writer(&mut *file, &line)?;
-                        file.write_all(b"\n")?;
-                    }
-                }
-                Ok(None) => return Ok(()),
-                Err(error) => {
-                    failure = Some(error);
-                    return Ok(());
-                }
+        while let Some(entry) = replay.step().map_err(io::Error::other)? {
+            let name = |arm| candidates.id(arm);
+            let asked = |id| questions.map_or("", |asked| asked.id(id));
+            if let Some(line) = CallLine::new(&entry, name, asked, &terms) {
+                serde_json::to_writer(&mut *file, &line)?;
+                file.write_all(b"\n")?;
             }
         }
+        Ok(())
     })?;
-    if let Some(error) = failure {
-        return Err(error.into());
-    }
     Ok(replay)
 }
 

@@ -10,7 +10,7 @@ mod queue;
 mod replies;
 
 pub use self::card::CardRenderer;
-pub use self::queue::{PeopleQueue, are_asked, waiting};
+pub use self::queue::{PeopleQueue, are_asked};
 pub use self::replies::{HumanReply, Replies, make_durable};
 use crate::card_queue::{CardReply, ReplyForm};
 use crate::job_file::Scores;

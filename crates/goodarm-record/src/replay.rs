@@ -204,7 +204,7 @@ impl Subjects {
     /// Reads a folder, with the answers that were made during the run, as far as its journal can be
     /// followed.
     pub fn read(folder: &Folder, terms: &RunTerms) -> Result<Self, String> {
-        let subjects = Self::kept(folder, terms, None)?;
+        let subjects = Self::kept(folder, terms)?;
         if subjects.questions.is_none() {
             return Ok(subjects);
         }

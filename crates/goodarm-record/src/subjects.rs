@@ -1,7 +1,6 @@
 //! The subjects of a run's calls: its questions, and its answers, including those made during the run.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use goodarm_core::{ArmId, Label, Outcome, Problem, QuestionId, Settlement, Target, Ticket};
@@ -24,7 +23,7 @@ pub struct Subjects {
     finals: FinalAnswers,
     /// Questions with candidates whose final answers are unknown: labels are not checked there.
     unknown: BTreeSet<u32>,
-    /// Whether these are the run's own candidates: in another file, made answers have other numbers.
+    /// Whether these are the run's own candidates: otherwise, made answers have other numbers.
     is_own: bool,
 }
 
@@ -39,25 +38,17 @@ impl Subjects {
         Self { candidates, questions, mislabelled: None, finals, unknown, is_own: true }
     }
 
-    /// Reads a folder; `kept` is the file of candidates, by default its own. Answers made during the run are not
-    /// included.
-    pub fn kept(folder: &Folder, terms: &RunTerms, kept: Option<&Path>) -> Result<Self, String> {
-        let own = folder.candidates();
-        let path = kept.unwrap_or(&own);
-        let id_field = terms.id_field.clone();
+    /// Reads a folder, without the answers made during the run.
+    pub fn kept(folder: &Folder, terms: &RunTerms) -> Result<Self, String> {
+        let path = folder.candidates();
         let read = || {
-            let read = match kept {
-                // The file that the job names, or a copy of the one that the folder has lost.
-                Some(path) => Candidates::read_as(path, &id_field, terms.format())
-                    .or_else(|error| Candidates::read_from_run(path, &id_field).map_err(|_| error)),
-                None => Candidates::read_from_run(path, &id_field),
-            };
+            let read = Candidates::read_from_run(&path, &terms.id_field);
             read.map_err(|error| error.to_string())
         };
         let Some(asked) = &terms.questions else {
             return Ok(Self::new(Arc::new(read()?), None, FinalAnswers::default()));
         };
-        let candidates = if asked.answers.is_empty() { Candidates::empty(path) } else { read()? };
+        let candidates = if asked.answers.is_empty() { Candidates::empty(&path) } else { read()? };
         let questions = RunQuestions::kept(folder, terms, asked)?;
         // The folder does not have the final answers of given candidates; only a resumed run can compute their
         // labels again.

@@ -7,7 +7,6 @@ use goodarm_core::{
     AttributeSpec, Cost, Design, GeneratorSpec, Label, Problem, ProblemSpec, QuestionId,
     QuestionsSpec, ScoredBy, ServiceId, Source, Target,
 };
-use goodarm_data::candidates::Format;
 use goodarm_files::toml_text;
 use serde::{Deserialize, Serialize};
 
@@ -200,11 +199,6 @@ impl RunTerms {
         toml_text::parse::<JobKeys>(&self.job).unwrap_or_default().seed
     }
 
-    /// The format of the file of candidates, if the job has one.
-    pub fn format(&self) -> Option<Format> {
-        toml_text::parse::<JobKeys>(&self.job).unwrap_or_default().format
-    }
-
     /// The problem that the run solves.
     pub fn problem(&self) -> Result<Problem, TermsError> {
         let spec = ProblemSpec {
@@ -317,7 +311,6 @@ pub const fn row_of(target: Target, criterion_count: usize) -> usize {
 /// The keys of a job file that are read here.
 #[derive(Default, Deserialize)]
 struct JobKeys {
-    format: Option<Format>,
     #[serde(default)]
     seed: u64,
 }

@@ -72,7 +72,6 @@ pub struct Overview {
     #[serde(rename = "out")]
     pub in_flight: usize,
     /// How many of them wait for a person.
-    #[serde(skip_serializing_if = "is_none_of_them")]
     pub for_people: usize,
     /// Milliseconds since 1970 of the first and the last event.
     pub span_millis: [u64; 2],
@@ -416,11 +415,6 @@ fn exact_pair<S: Serializer>(costs: &Option<[Cost; 2]>, serializer: S) -> Result
 fn for_people(terms: &RunTerms, books: &Books) -> usize {
     let people = terms.services().filter(|(_, service)| service.people.is_some());
     people.map(|(service, _)| books.lane(service).in_flight_count()).sum()
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-const fn is_none_of_them(count: &usize) -> bool {
-    *count == 0
 }
 
 fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::Error> {

@@ -41,7 +41,7 @@ pub fn finish_run(run: &RunState<'_>, ending: &Ending) -> Result<FinishedRun, Ou
     let page = if overview.calls > CALLS_MAX || overview.candidates > CANDIDATES_MAX {
         PageOutcome::TooLarge
     } else {
-        let report = Report::read_for_page(run.folder.path(), None);
+        let report = Report::read_for_page(run.folder.path());
         let written = report.and_then(|report| report.write_page(None));
         written.map_or_else(PageOutcome::Failed, PageOutcome::Written)
     };

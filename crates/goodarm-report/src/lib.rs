@@ -4,7 +4,7 @@
 //! both on a page of a [`site`]. Nothing here prints, exits or calls a verifier.
 //!
 //! ```no_run
-//! let report = goodarm_report::Report::read("run".as_ref(), None)?;
+//! let report = goodarm_report::Report::read("run".as_ref())?;
 //! report.write_page(None)?;
 //! println!("{}", report.text());
 //! # Ok::<(), goodarm_report::ReportError>(())

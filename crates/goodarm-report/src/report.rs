@@ -41,9 +41,6 @@ pub enum ReportError {
     /// The journal.
     #[error(transparent)]
     Replay(#[from] JournalError),
-    /// The given file of candidates is missing, or contains other answers.
-    #[error("{0}")]
-    Candidates(String),
     /// The labels, or the summary that contains their claim.
     #[error(transparent)]
     Labels(#[from] LabelError),
@@ -61,7 +58,7 @@ pub fn publish_claim(folder: &Folder) -> Result<Option<Overview>, ReportError> {
     let published = labels::publish(folder, |balance| Gatherer::new(balance, calls))?;
     let Some(PublishedClaim { overview, replay }) = published else { return Ok(None) };
     if has_page {
-        Report::new(folder, replay, None, None)?.write_page(None)?;
+        Report::new(folder, replay, None)?.write_page(None)?;
     }
     Ok(Some(overview))
 }
@@ -83,26 +80,22 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads a run's folder; `candidates` is the file of answers, if the folder has no copy of it.
-    pub fn read(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
-        Self::read_with(folder, candidates, KeptCalls::none())
+    /// Reads a run's folder.
+    pub fn read(folder: &Path) -> Result<Self, ReportError> {
+        Self::read_with(folder, KeptCalls::none())
     }
 
     /// The same, for a page: calls are kept, so that the journal is read once.
-    pub fn read_for_page(folder: &Path, candidates: Option<&Path>) -> Result<Self, ReportError> {
-        Self::read_with(folder, candidates, KeptCalls::for_page())
+    pub fn read_for_page(folder: &Path) -> Result<Self, ReportError> {
+        Self::read_with(folder, KeptCalls::for_page())
     }
 
-    fn read_with(
-        folder: &Path,
-        candidates: Option<&Path>,
-        calls: KeptCalls,
-    ) -> Result<Self, ReportError> {
+    fn read_with(folder: &Path, calls: KeptCalls) -> Result<Self, ReportError> {
         let folder = Folder::new(folder);
         let replay = Replay::open(&folder.journal())?;
         let books = Books::new(replay.problem()?);
         // The journal is opened first, so that the candidates include all of its answers.
-        let kept = Subjects::kept(&folder, &replay.history.terms, candidates);
+        let kept = Subjects::kept(&folder, &replay.history.terms);
         let (subjects, trouble) = match kept {
             Ok(subjects) => (Some(subjects), None),
             Err(error) => (None, Some(error.to_string())),
@@ -110,14 +103,13 @@ impl Report {
         let balance = Balance::opening(books).with(subjects);
         let mut replay = replay.followed_by(Gatherer::new(balance, calls));
         replay.run()?;
-        Self::new(&folder, replay, candidates, trouble)
+        Self::new(&folder, replay, trouble)
     }
 
     /// From a journal at its end; `trouble` is the reason why the file of answers could not be read.
     fn new(
         folder: &Folder,
         replay: Replay<Gatherer>,
-        candidates: Option<&Path>,
         trouble: Option<String>,
     ) -> Result<Self, ReportError> {
         let mark = replay.mark()?;
@@ -126,7 +118,7 @@ impl Report {
         let Gatherer { balance, added, reply_lengths, calls, entry_count, .. } = follower;
         let terms = &history.terms;
         let id_field = terms.id_field.clone();
-        let path = candidates.map_or_else(|| folder.candidates(), Path::to_owned);
+        let path = folder.candidates();
         let count = data.answers.len();
         let fits = |found: &Subjects| {
             let found = &found.candidates;
@@ -137,17 +129,8 @@ impl Report {
         let other =
             || format!("{} does not hold the answers that the run is about.", path.display());
         let found = balance.subjects.filter(fits).ok_or_else(|| trouble.unwrap_or_else(other));
-        // A wrong file that was given is an error; a missing copy is a note.
-        let subjects = match found {
-            Ok(found) => Some(found),
-            Err(problem) if candidates.is_some() => return Err(ReportError::Candidates(problem)),
-            Err(problem) => {
-                data.overview.notes.push(format!(
-                    "The answers' texts are not shown: {problem} Name the file that has them."
-                ));
-                None
-            }
-        };
+        let note = |problem| format!("The answers' texts are not shown: {problem}");
+        let subjects = found.map_err(|problem| data.overview.notes.push(note(problem))).ok();
         if let Some(subjects) = &subjects {
             let certified = balance.books.certified().iter();
             let certified: Vec<&str> = certified.map(|&arm| subjects.id(arm)).collect();
@@ -198,11 +181,6 @@ impl Report {
     /// Every plot, with the name of its file.
     pub fn figures(&self) -> [(&'static str, Figure); 3] {
         plots::figures(&self.data)
-    }
-
-    /// Whether the file of answers is missing in the run's folder.
-    pub const fn lacks_texts(&self) -> bool {
-        self.subjects.is_none()
     }
 
     /// Whether the run has questions.

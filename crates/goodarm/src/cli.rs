@@ -288,9 +288,6 @@ pub(crate) struct ReportArguments {
     /// Write the plots as .svg files.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) plots: Option<PathBuf>,
-    /// The candidates file, for a folder whose copy of it is gone.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) candidates: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

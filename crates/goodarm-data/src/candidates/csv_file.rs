@@ -31,22 +31,25 @@ pub(super) fn read(
     if !reader.read_byte_record(&mut record).map_err(io::Error::from)? {
         return intake.finish();
     }
-    let Some(columns) = Columns::new(&record, &intake.builder)? else {
+    let names = record.iter().map(|name| str::from_utf8(name).map(str::to_owned));
+    let Ok(names) = names.collect::<Result<Vec<String>, _>>() else {
         intake.builder.faults.push(1, NOT_UTF8);
         return intake.finish();
     };
+    intake.builder.check_columns(&names)?;
+    let prefixes = object_prefixes(&names);
     reader.get_mut().rows.next_line();
     let mut json = String::new();
     while reader.read_byte_record(&mut record).map_err(io::Error::from)? {
         let line = reader.get_mut().rows.next_line();
-        let (found, expected) = (record.len(), columns.prefixes.len());
+        let (found, expected) = (record.len(), prefixes.len());
         if found != expected {
             let message = format!("{found} columns, but the header has {expected}");
             intake.builder.faults.push(line, message);
             continue;
         }
         json.clear();
-        match columns.write(&record, &mut json) {
+        match write(&prefixes, &record, &mut json) {
             Some(()) => intake.object(line, &json)?,
             None => intake.builder.faults.push(line, NOT_UTF8),
         }
@@ -63,34 +66,14 @@ fn comma_or_semicolon(start: &[u8]) -> u8 {
     if names.contains(&b';') && !names.contains(&b',') { b';' } else { b',' }
 }
 
-struct Columns {
-    /// The text before each value in an object.
-    prefixes: Vec<String>,
-}
-
-impl Columns {
-    /// `None` if a name is not UTF-8.
-    fn new(
-        header: &ByteRecord,
-        builder: &Builder<'_>,
-    ) -> Result<Option<Self>, CandidatesErrorKind> {
-        let decoded = header.iter().map(|name| str::from_utf8(name).map(str::to_owned));
-        let Ok(names) = decoded.collect::<Result<Vec<String>, _>>() else {
-            return Ok(None);
-        };
-        builder.check_columns(&names)?;
-        Ok(Some(Self { prefixes: object_prefixes(&names) }))
+/// Appends a row as an object, given the text before each value; `None` if it is not UTF-8.
+fn write(prefixes: &[String], record: &ByteRecord, json: &mut String) -> Option<()> {
+    for (prefix, value) in prefixes.iter().zip(record) {
+        json.push_str(prefix);
+        push_text(json, str::from_utf8(value).ok()?);
     }
-
-    /// Appends a row as an object; `None` if it is not UTF-8.
-    fn write(&self, record: &ByteRecord, json: &mut String) -> Option<()> {
-        for (prefix, value) in self.prefixes.iter().zip(record) {
-            json.push_str(prefix);
-            push_text(json, str::from_utf8(value).ok()?);
-        }
-        json.push('}');
-        Some(())
-    }
+    json.push('}');
+    Some(())
 }
 
 impl Builder<'_> {

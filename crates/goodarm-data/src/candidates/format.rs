@@ -50,10 +50,6 @@ pub(super) enum FileLayout {
 }
 
 impl Format {
-    pub(super) const fn is_tool(self) -> bool {
-        self.tool().is_some()
-    }
-
     /// The tool that writes such files.
     pub(super) const fn tool(self) -> Option<&'static str> {
         match self {

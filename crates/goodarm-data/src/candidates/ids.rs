@@ -9,8 +9,8 @@ use hashbrown::hash_table::Entry;
 /// Unique ids, numbered in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ids {
-    text: String,
-    ends: Vec<u64>,
+    pub(super) text: String,
+    pub(super) ends: Vec<u64>,
     /// Found by the hash of the id; the ids themselves are only in `text`.
     numbers: HashTable<u32>,
     hasher: RandomState,
@@ -19,14 +19,6 @@ pub(super) struct Ids {
 impl Ids {
     pub(super) fn get(&self, index: usize) -> &str {
         &self.text[range(&self.ends, index)]
-    }
-
-    pub(super) fn text(&self) -> &str {
-        &self.text
-    }
-
-    pub(super) fn ends(&self) -> &[u64] {
-        &self.ends
     }
 
     pub(super) fn find(&self, id: &str) -> Option<u32> {

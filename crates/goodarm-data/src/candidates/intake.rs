@@ -113,7 +113,7 @@ impl<'a> Intake<'a> {
             format.or_else(|| self.recognised_inside(serde_json::from_str(&text).ok()?))
         });
         match format {
-            Some(format) if format.is_tool() => Writer::Tool(Tool::new(format)),
+            Some(format) if format.tool().is_some() => Writer::Tool(Tool::new(format)),
             _ => Writer::Anyone,
         }
     }

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::{NAME, Template, TemplateError};
 use crate::candidates::{Candidate, Candidates};
 use crate::problem::{KeyProblem, ProblemKind};
-use goodarm_files::words::in_short;
 
 impl Template {
     /// The problem of a job file's template with the first candidate that lacks something inside a field.
@@ -44,7 +43,7 @@ impl Template {
     }
 }
 
-/// The first part of a path that a candidate lacks, and the fields that it has there.
+/// The first part of a path that a candidate lacks.
 fn missing(path: &str, candidate: &Candidate) -> Option<KeyProblem> {
     let mut parts = path.split('.');
     let first = parts.next()?;
@@ -68,22 +67,10 @@ fn missing(path: &str, candidate: &Candidate) -> Option<KeyProblem> {
 }
 
 fn lacking(within: &str, part: &str, value: &Value, candidate: &Candidate) -> KeyProblem {
-    let known: Vec<&str> =
-        value.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-    let has = match known.as_slice() {
-        [] => format!("{within} has no fields"),
-        names => {
-            let plain = |name: &&str| in_short(&name.escape_debug().to_string());
-            let shown: Vec<String> = names.iter().take(NAMES_MAX).map(plain).collect();
-            let more = if names.len() > NAMES_MAX { ", …" } else { "" };
-            format!("{within} has {}{more}", shown.join(", "))
-        }
-    };
+    let known = value.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
     let meant = goodarm_files::nearest(part, known).map(|name| format!("{within}.{name}"));
     let meant = goodarm_files::hint(meant.as_deref());
     let (id, field) = (&candidate.id, format!("{within}.{part}"));
-    let message = format!("uses the field {field:?}, which candidate {id:?} lacks: {has}{meant}");
+    let message = format!("uses the field {field:?}, which candidate {id:?} lacks{meant}");
     KeyProblem { kind: ProblemKind::UnknownField(field), ..KeyProblem::new("", message) }
 }
-
-const NAMES_MAX: usize = 12;

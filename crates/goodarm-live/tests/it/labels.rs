@@ -439,7 +439,7 @@ const FORGED: [(usize, &str, &str, &str); 13] = [
     (0, "/begun/journal", "blake3", "\"00\""),
     (0, "/begun", "claim", "2"),
     (0, "/begun", "delta", "1.0"),
-    (0, "/begun", "labels_per_card", "2"),
+    (0, "/begun", "labels_per_card", "0"),
     (0, "/begun", "more", "2"),
     (0, "/begun", "order", "[]"),
     (0, "/begun", "order", "[\"q0\", \"q0\"]"),

@@ -146,7 +146,6 @@ class ReportError(Error):
 
     History: ClassVar[type[ReportError]]
     Mismatch: ClassVar[type[ReportError]]
-    Candidates: ClassVar[type[ReportError]]
     Labels: ClassVar[type[ReportError]]
     Output: ClassVar[type[ReportError]]
 

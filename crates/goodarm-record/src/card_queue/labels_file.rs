@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use goodarm_data::candidates::{Candidates, CandidatesErrorKind};
-use goodarm_files::{PROBLEMS_MAX, did_you_mean};
+use goodarm_files::{did_you_mean, first_of};
 use serde_json::{Map, Value};
 
 use super::cards_file::cell;
@@ -45,12 +45,9 @@ pub fn take(
         if let Err(fault) = import.take(rows.get(arm).fields(), rows.line(arm)) {
             faults.push(format!("{}: {}: {fault}", path.display(), rows.place(arm)));
         }
-        if faults.len() == PROBLEMS_MAX {
-            faults.push("and perhaps more".to_owned());
-            break;
-        }
     }
     if !faults.is_empty() {
+        let mut faults = first_of(faults);
         faults.push("no label was taken".to_owned());
         return Err(CardQueueError::Folder(faults.join("\n")));
     }

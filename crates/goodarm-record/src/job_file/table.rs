@@ -32,19 +32,15 @@ impl<'a> JobTable<'a> {
     /// The tables in the array `key`; empty if it is something else.
     pub fn tables(&self, key: &str) -> Vec<Self> {
         let array = self.entries.get(key).and_then(|value| value.get_ref().as_array());
-        array
-            .into_iter()
-            .flatten()
-            .filter_map(|value| {
-                let entries = value.get_ref().as_table()?.clone();
-                Some(Self { text: self.text, span: value.span(), entries })
-            })
-            .collect()
+        array.into_iter().flatten().filter_map(|value| self.inside(value)).collect()
     }
 
     /// The table at `key`; `None` for another kind of value.
     pub fn table(&self, key: &str) -> Option<Self> {
-        let value = self.entries.get(key)?;
+        self.inside(self.entries.get(key)?)
+    }
+
+    fn inside(&self, value: &Spanned<DeValue<'a>>) -> Option<Self> {
         let entries = value.get_ref().as_table()?.clone();
         Some(Self { text: self.text, span: value.span(), entries })
     }

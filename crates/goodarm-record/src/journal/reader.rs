@@ -138,13 +138,6 @@ struct Frame {
     consumed: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Step {
-    Frame,
-    End,
-    Torn,
-}
-
 const READ_BUFFER_LEN: usize = 1 << 20;
 
 thread_local! {
@@ -171,10 +164,8 @@ impl<R: Read> Reader<R> {
         let mut frame = Frame::default();
         let mut tail = JournalEnd { len_valid: 0, bytes_cut: 0, next_sequence: 0, crc: 0 };
         match frame.read(&mut input, &mut tail, file_len) {
-            Ok(Step::Frame) => {}
-            Ok(Step::End | Step::Torn) => {
-                return Ok(OpenedJournal::NeverBegun { bytes_cut: file_len });
-            }
+            Ok(true) => {}
+            Ok(false) => return Ok(OpenedJournal::NeverBegun { bytes_cut: file_len }),
             Err(OpenError::Damaged { offset: 0, damage: Damage::NoFrame }) => {
                 return Err(OpenError::NotAJournal);
             }
@@ -227,8 +218,8 @@ impl<R: Read> Reader<R> {
             }
             self.state = State::Broken;
             match self.frame.read(&mut self.input, &mut self.tail, self.file_len) {
-                Ok(Step::Frame) => self.state = State::Reading,
-                Ok(Step::End | Step::Torn) => {
+                Ok(true) => self.state = State::Reading,
+                Ok(false) => {
                     self.state = State::AtEnd;
                     PASSES.set(PASSES.get() + 1);
                 }
@@ -253,23 +244,24 @@ impl Frame {
         self.consumed == self.payload.len()
     }
 
-    /// Reads the frame after `tail`, and moves `tail` past it. After an error, the payload is undefined.
+    /// Reads the frame after `tail`, and moves `tail` past it; false at the end, or before a torn frame. After an
+    /// error, the payload is undefined.
     fn read(
         &mut self,
         input: &mut impl Read,
         tail: &mut JournalEnd,
         file_len: u64,
-    ) -> Result<Step, OpenError> {
+    ) -> Result<bool, OpenError> {
         self.forget();
         let offset = tail.len_valid;
         let damaged = |damage| OpenError::Damaged { offset, damage };
         let left = file_len - offset;
         if left == 0 {
-            return Ok(Step::End);
+            return Ok(false);
         }
         let Some(header) = read_frame_header(input, offset, left)? else {
             tail.bytes_cut = left;
-            return Ok(Step::Torn);
+            return Ok(false);
         };
         if header.sequence != tail.next_sequence {
             let (expected, found) = (tail.next_sequence, header.sequence);
@@ -281,14 +273,14 @@ impl Frame {
         let frame_len = HEADER_LEN as u64 + u64::from(header.length);
         if frame_len > left {
             tail.bytes_cut = left;
-            return Ok(Step::Torn);
+            return Ok(false);
         }
         read_all(input, header.length.into(), &mut self.payload)?;
         if format::chained_crc(tail.crc, &self.payload) != header.payload_crc {
             if frame_len == left && torn::is_lost_payload(offset, header, &self.payload) {
                 self.forget();
                 tail.bytes_cut = left;
-                return Ok(Step::Torn);
+                return Ok(false);
             }
             return Err(damaged(Damage::PayloadChecksum));
         }
@@ -301,7 +293,7 @@ impl Frame {
         tail.len_valid += frame_len;
         tail.next_sequence += 1;
         tail.crc = header.payload_crc;
-        Ok(Step::Frame)
+        Ok(true)
     }
 
     fn forget(&mut self) {

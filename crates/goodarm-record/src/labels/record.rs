@@ -37,7 +37,7 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
         let replay = Replay::open(&folder.journal())?;
         let books = Books::new(replay.problem()?);
         // The journal was opened first, so it has no candidate that the file lacks.
-        let kept = Subjects::kept(folder, &replay.history.terms, None);
+        let kept = Subjects::kept(folder, &replay.history.terms);
         let (subjects, trouble) = kept.map_or_else(|it| (None, Some(it)), |it| (Some(it), None));
         let mut replay = replay.followed_by(follower(Balance::opening(books).with(subjects)));
         let mut certified_at = CertifiedAt::new(labels.claims.iter().map(|claim| &claim.begun));

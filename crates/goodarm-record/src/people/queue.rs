@@ -22,13 +22,6 @@ use crate::sealed_lines::{SealedError, SealedWriter};
 use crate::subjects::Subjects;
 use crate::terms::RunTerms;
 
-/// How many answers and questions of a run wait for a person.
-pub fn waiting(folder: &Folder) -> Result<usize, CardQueueError> {
-    let mut queue = PeopleQueue::read(folder)?;
-    queue.refresh()?;
-    Ok(queue.waiting().count())
-}
-
 /// Whether calls of a run are with people: without a reply, or with a reply that the run has not read yet.
 pub fn are_asked(folder: &Folder) -> Result<bool, CardQueueError> {
     let mut queue = PeopleQueue::read(folder)?;

@@ -37,7 +37,6 @@ pub(crate) struct LoggedReply {
 pub struct HumanReply {
     /// The person.
     pub by: String,
-    pub(crate) unix_millis: u64,
     /// The reply.
     pub said: CardReply,
 }
@@ -46,7 +45,7 @@ pub struct HumanReply {
 #[derive(Debug)]
 pub struct Replies {
     reader: SealedReader<ReplyLine>,
-    heard: BTreeMap<u64, Vec<(LoggedReply, String, u64)>>,
+    heard: BTreeMap<u64, Vec<(LoggedReply, String)>>,
 }
 
 impl Replies {
@@ -59,9 +58,9 @@ impl Replies {
     pub fn read_on(&mut self) -> Result<bool, SealedError> {
         let lines = self.reader.read_on()?;
         let is_any = !lines.is_empty();
-        for ReplyLine { by, unix_millis, replies } in lines {
+        for ReplyLine { by, replies, .. } in lines {
             for reply in replies {
-                self.heard.entry(reply.call).or_default().push((reply, by.clone(), unix_millis));
+                self.heard.entry(reply.call).or_default().push((reply, by.clone()));
             }
         }
         Ok(is_any)
@@ -70,10 +69,8 @@ impl Replies {
     /// The reply to a call of `verifier` about `id`.
     pub fn get(&self, call: Ticket, verifier: &str, id: &str) -> Option<HumanReply> {
         let mut own = self.heard.get(&call.0)?.iter();
-        let (reply, by, unix_millis) =
-            own.find(|(reply, ..)| reply.verifier == verifier && reply.id == id)?;
-        let (by, unix_millis, said) = (by.clone(), *unix_millis, reply.said.clone());
-        Some(HumanReply { by, unix_millis, said })
+        let (reply, by) = own.find(|(reply, _)| reply.verifier == verifier && reply.id == id)?;
+        Some(HumanReply { by: by.clone(), said: reply.said.clone() })
     }
 
     /// Keeps only replies to such calls.
@@ -83,7 +80,7 @@ impl Replies {
 
     /// All replies, with who gave them.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&LoggedReply, &str)> {
-        self.heard.values().flatten().map(|(reply, by, _)| (reply, by.as_str()))
+        self.heard.values().flatten().map(|(reply, by)| (reply, by.as_str()))
     }
 }
 

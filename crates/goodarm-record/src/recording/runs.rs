@@ -12,18 +12,8 @@ use super::{RecordedAnswer, RecordedAnswers, RecordedOutcome, Recording, nothing
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
 use crate::history::SettledCall;
-use crate::replay::{Balance, JournalError, Replay};
+use crate::replay::{Balance, Replay};
 use crate::subjects::Subjects;
-
-/// Why a journal cannot be read, without its path.
-fn of_replay(error: JournalError) -> String {
-    match error {
-        JournalError::History { error, .. } => error.to_string(),
-        JournalError::Mismatch { error, .. } => {
-            format!("the journal does not agree with itself: {error}")
-        }
-    }
-}
 
 /// Settled calls, in dispatch order.
 type Calls<K, V> = BTreeMap<K, BTreeMap<Ticket, V>>;
@@ -41,7 +31,7 @@ impl Kept {
         if !folder.journal().exists() {
             return Err(NO_RUN.to_owned());
         }
-        let replay = Replay::open(&folder.journal()).map_err(of_replay)?;
+        let replay = Replay::open(&folder.journal()).map_err(|error| error.to_string())?;
         let subjects = Subjects::read(&folder, &replay.history.terms);
         let subjects = subjects.map_err(|error| error.to_string())?;
         let file = Fingerprint::read(&folder.journal().display().to_string(), &folder.journal())
@@ -66,12 +56,12 @@ pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, String>
     let place = place.ok_or_else(nothing)?;
     let first = terms.verifiers[place].criterion.as_ref().map_or(place, |it| it.first);
     let [place, lead] = [place, first].map(attribute_at);
-    let problem = replay.problem().map_err(of_replay)?;
+    let problem = replay.problem().map_err(|error| error.to_string())?;
     let declared = problem.attribute(place).clone();
     let mut replay = replay.followed_by(Balance::opening(Books::new(problem)));
     let mut on_arms: Calls<ArmId, RecordedOutcome> = BTreeMap::new();
     let mut votes: Calls<QuestionId, (Option<Label>, RecordedOutcome)> = BTreeMap::new();
-    while let Some(entry) = replay.step().map_err(of_replay)? {
+    while let Some(entry) = replay.step().map_err(|error| error.to_string())? {
         let Some(call) = entry.call.filter(counts) else { continue };
         let score = call.outcome_for(place.index() - lead.index(), &declared).ok();
         let outcome = RecordedOutcome { score, cost: call.cost };
@@ -121,7 +111,7 @@ pub(super) fn answers(path: &Path, of: &str) -> Result<RecordedAnswers, String> 
     let nothing = || nothing_of("generator or solver", of, &names);
     let (_, wanted) = sources.iter().find(|(name, _)| name == of).ok_or_else(nothing)?;
     let mut calls: Calls<QuestionId, RecordedAnswer> = BTreeMap::new();
-    while let Some(entry) = replay.step().map_err(of_replay)? {
+    while let Some(entry) = replay.step().map_err(|error| error.to_string())? {
         let Some(call) = entry.call.filter(counts) else { continue };
         if let Target::Question(question, source) = call.target
             && source == *wanted

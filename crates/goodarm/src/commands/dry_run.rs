@@ -196,7 +196,7 @@ fn resumed(job: &Job, mut text: String) -> Result<(), CommandError> {
 /// The state of the run.
 fn standing(job: &Job) -> Result<String, CommandError> {
     let folder = Folder::new(&job.settings.output);
-    let report = Report::read(folder.path(), None)?;
+    let report = Report::read(folder.path())?;
     let (overview, unit) = (report.overview(), job.unit());
     let gone = overview.money.spent.saturating_add(overview.money.reserved);
     let left = job.settings.budget.saturating_sub(gone);

@@ -10,7 +10,7 @@ use crate::fields::{Fields, sample};
 use crate::terminal;
 
 pub(crate) fn run(arguments: &ExportArguments) -> Result<(), CommandError> {
-    let report = Report::read(&arguments.folder, None)?;
+    let report = Report::read(&arguments.folder)?;
     let format = arguments.to;
     let fields =
         if format == ExportFormat::Inspect { Some(fields(&report, arguments)?) } else { None };

@@ -13,12 +13,8 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), CommandError> {
     // Text, JSON or plots instead of the page, unless a page is named too.
     let is_only_page = !arguments.json && !arguments.text && arguments.plots.is_none();
     let is_page_wanted = is_only_page || arguments.out.is_some();
-    let (folder, candidates) = (&arguments.folder, arguments.candidates.as_deref());
-    let report = if is_page_wanted {
-        Report::read_for_page(folder, candidates)
-    } else {
-        Report::read(folder, candidates)
-    };
+    let folder = &arguments.folder;
+    let report = if is_page_wanted { Report::read_for_page(folder) } else { Report::read(folder) };
     let report = report?;
     if let Some(folder) = &arguments.plots {
         fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, &error))?;
@@ -31,9 +27,6 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), CommandError> {
         terminal::print(&format!("{}\n", report.json()));
     } else if arguments.text {
         terminal::print(&report.text());
-    }
-    if report.lacks_texts() {
-        terminal::say("--candidates names the file with the answers' texts");
     }
     if is_page_wanted {
         let page = report.write_page(arguments.out.as_deref())?;

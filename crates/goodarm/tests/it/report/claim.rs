@@ -44,13 +44,13 @@ fn a_claim_is_published_in_one_pass_through_the_journal() {
         // What was read without the page's calls reads them from the journal: the count can be wrong.
         let again = run.path("again.html");
         let write = || {
-            let report = Report::read(folder.path(), None).expect("a run");
+            let report = Report::read(folder.path()).expect("a run");
             report.write_page(Some(&again)).expect("the folder takes files");
         };
         assert_eq!(passes(write), 2);
         assert_eq!(run.read("again.html"), before);
         let write = || {
-            let report = Report::read_for_page(folder.path(), None).expect("a run");
+            let report = Report::read_for_page(folder.path()).expect("a run");
             report.write_page(Some(&again)).expect("the folder takes files");
         };
         assert_eq!(passes(write), 1);
