@@ -30,7 +30,7 @@
 //! let Err(error) = toml_text::parse::<File>("guarantee = 'fdr'\nscore = 'binary'") else {
 //!     panic!("the key is misspelt");
 //! };
-//! assert_eq!((error.line, error.suggestion.as_deref()), (2, Some("scores")));
+//! assert_eq!(error.to_string(), "line 2, column 1: score: no such key; did you mean `scores`?");
 //! ```
 //!
 //! This crate reads no files and has no commands; it depends only on the core.

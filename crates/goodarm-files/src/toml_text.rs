@@ -1,31 +1,13 @@
 //! Parses TOML into a value or a helpful error.
 
-use std::fmt;
-
 use serde::de::DeserializeOwned;
 
-use crate::spelling::{plain_message, reworded};
+use crate::spelling::plain_message;
 
-/// An error in a TOML text, with its place. Its message includes the line.
+/// An error in a TOML text, with its place; for invalid TOML, the line with a mark below it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct TomlError {
-    /// Counted from 1.
-    pub line: usize,
-    /// Counted from 1, in characters.
-    pub column: usize,
-    /// What is wrong there.
-    pub message: String,
-    /// The key or word that was probably meant.
-    pub suggestion: Option<String>,
-    /// The whole message: the place and the error; for invalid TOML, the line with a mark below it.
-    shown: String,
-}
-
-impl fmt::Display for TomlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
-    }
-}
+#[error("{0}")]
+pub struct TomlError(String);
 
 /// Parses TOML, and suggests the nearest right spelling of a wrong key or word.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
@@ -38,13 +20,11 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
         let is_of_keys = ["unknown ", "missing ", "duplicate field", "invalid "]
             .iter()
             .any(|start| message.starts_with(start) && message.contains(['`', ':']));
-        let shown = if is_of_keys {
+        TomlError(if is_of_keys {
             format!("line {line}, column {column}: {}", plain_message(message))
         } else {
             error.to_string().trim_end().to_owned()
-        };
-        let (_, suggestion) = reworded(message);
-        TomlError { line, column, message: message.to_owned(), suggestion, shown }
+        })
     })
 }
 
@@ -63,11 +43,9 @@ mod tests {
     }
 
     fn check(text: &str, place: (usize, usize), message: &str, suggestion: Option<&str>) {
-        let error = parse::<File>(text).unwrap_err();
-        assert_eq!((error.line, error.column), place, "{error}");
-        assert!(error.message.starts_with(message), "{error}");
-        assert_eq!(error.suggestion.as_deref(), suggestion, "{error}");
-        let shown = error.to_string();
+        let shown = parse::<File>(text).unwrap_err().to_string();
+        assert!(shown.contains(message), "{shown}");
+        assert_eq!(shown.contains("did you mean"), suggestion.is_some(), "{shown}");
         let (line, column) = place;
         assert!(shown.contains(&format!("line {line}, column {column}")), "{shown}");
         if let Some(name) = suggestion {
@@ -81,12 +59,12 @@ mod tests {
         check(
             &format!("{right}\"scöres\" = \"exact\"\n"),
             (2, 1),
-            "unknown field `scöres`",
+            "scöres: no such key",
             Some("scores"),
         );
-        check("guarantee = \"hlm\"\n", (1, 13), "unknown variant `hlm`", Some("holm"));
+        check("guarantee = \"hlm\"\n", (1, 13), "unknown word `hlm`", Some("holm"));
         check(&format!("{right}scores = 3\n"), (2, 10), "", None);
-        check(right, (1, 1), "missing field `scores`", None);
+        check(right, (1, 1), "scores: this key is missing", None);
         check(&format!("{right}scores = = 3\n"), (2, 10), "", None);
         check(
             &format!("{right}scores = \"sub-gaussian\""),
@@ -97,10 +75,10 @@ mod tests {
         check(
             &format!("{right}scores = {{ sub-gaussian = {{ sigma = 1, lowst = 0 }} }}"),
             (2, 40),
-            "unknown field `lowst`",
+            "lowst: no such key",
             Some("lowest"),
         );
-        check("zzzzzzzz = 1", (1, 1), "unknown field `zzzzzzzz`", None);
+        check("zzzzzzzz = 1", (1, 1), "zzzzzzzz: no such key", None);
         for (text, shown) in [
             (
                 "zzzzzzzz = 1",

@@ -130,7 +130,7 @@ impl SealedWriter {
             io::ErrorKind::ResourceBusy => SealedError::Busy(path.to_owned()),
             _ => SealedError::File { path: path.to_owned(), error },
         };
-        let mut storage = open_or_create(path).map_err(failed)?;
+        let mut storage = FileStorage::open_or_create(path).map_err(failed)?;
         let mut reader = SealedReader::new(path);
         let lines = reader.read_on()?;
         storage.truncate(reader.offset).map_err(failed)?;
@@ -157,18 +157,6 @@ impl SealedWriter {
         self.is_poisoned = false;
         self.crc = crc;
         Ok(())
-    }
-}
-
-fn open_or_create(path: &Path) -> io::Result<FileStorage> {
-    match FileStorage::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        opened => return opened,
-    }
-    match FileStorage::create(path) {
-        // Another process was quicker.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => FileStorage::open(path),
-        created => created,
     }
 }
 

@@ -43,6 +43,11 @@ impl FileStorage {
         Self::own(File::options().append(true), path)
     }
 
+    /// The same, for a file that is made if it does not exist.
+    pub fn open_or_create(path: &Path) -> io::Result<Self> {
+        Self::own(File::options().append(true).create(true), path)
+    }
+
     fn own(options: &mut OpenOptions, path: &Path) -> io::Result<Self> {
         let file = open_alone(options, path)?;
         // The process that created it may have died before its name was on the disk.
