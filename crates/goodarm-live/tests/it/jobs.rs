@@ -255,7 +255,7 @@ fn a_misspelt_field_inside_a_field_is_named_with_its_line_and_the_right_spelling
     let error = place.job().err().expect("a missing field").to_string();
     for part in [
         "line 12: verifier \"judge\" uses the field \"doc.qestion\"",
-        "doc has gold, question",
+        "which candidate \"a\" lacks",
         "did you mean \"doc.question\"?",
     ] {
         assert!(error.contains(part), "{error}\nshould say {part:?}");
