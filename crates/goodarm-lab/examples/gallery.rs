@@ -9,8 +9,6 @@ use goodarm_plot::{
     Series, SeriesKind,
 };
 
-const PIXEL_WIDTH: u32 = 1600;
-
 /// A method has its look everywhere.
 const METHODS: [(&str, Look); 5] = [
     ("BMA-GAI", Look(0)),
@@ -38,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, figure) in figures {
         let path = Path::new(&directory).join(name);
         std::fs::write(path.with_extension("svg"), goodarm_plot::svg(&figure))?;
-        std::fs::write(path.with_extension("png"), goodarm_lab::png(&figure, PIXEL_WIDTH)?)?;
+        std::fs::write(path.with_extension("png"), goodarm_lab::png(&figure)?)?;
     }
     Ok(())
 }
@@ -180,7 +178,7 @@ fn bar_chart() -> BarChart {
     let bars = |row: [f64; 3]| row.map(|value| Bar { value, error: Some(0.03) }).to_vec();
     BarChart {
         x_label: "difficulty of the problem".into(),
-        y: Axis::linear("reliable coverage"),
+        y_label: "reliable coverage".into(),
         groups: vec!["easy".into(), "medium".into(), "hard".into()],
         series: METHODS
             .iter()
@@ -301,15 +299,15 @@ fn awkward() -> Figure {
             })
             .collect(),
     };
-    let negative = BarChart {
+    let partial = BarChart {
         x_label: "group".into(),
-        y: Axis::linear("difference to Uniform"),
+        y_label: "calls".into(),
         groups: vec!["a".into(), "b with a long name that wraps".into()],
         series: vec![BarSeries {
-            name: "difference".into(),
+            name: "calls".into(),
             look: Look(1),
             bars: vec![
-                Bar { value: -12_345.0, error: Some(900.0) },
+                Bar { value: f64::NAN, error: Some(900.0) },
                 Bar { value: 6_000.0, error: None },
             ],
         }],
@@ -322,7 +320,7 @@ fn awkward() -> Figure {
             panel("(a) hostile name, cut axis", PanelContent::Lines(lines)),
             panel("(b) nothing", PanelContent::Lines(empty)),
             panel("(c) many methods", PanelContent::Lines(many)),
-            panel("(d) negative bars", PanelContent::Bars(negative)),
+            panel("(d) a bar that cannot be shown", PanelContent::Bars(partial)),
         ],
         columns: 2,
         legend: Legend::InPanels,

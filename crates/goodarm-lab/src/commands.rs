@@ -15,9 +15,7 @@ pub(crate) fn run(cli: LabCli) -> Exit {
         LabCommand::Completions(arguments) => completions::run(LabCli::command(), &arguments),
         LabCommand::Reproduce(arguments) => reproduce::run(&arguments),
         LabCommand::Simulate(arguments) => simulate::run(&arguments),
-        LabCommand::Trace(arguments) => {
-            trace::run(&arguments.problem).map_err(trace::TraceError::into_command_error)
-        }
+        LabCommand::Trace(arguments) => trace::run(&arguments.problem),
     };
     terminal::finish("goodarm-lab", outcome)
 }

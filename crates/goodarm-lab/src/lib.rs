@@ -13,4 +13,4 @@ mod png;
 pub mod summary;
 pub mod trials;
 
-pub use png::{PIXELS_MAX, png};
+pub use png::png;

@@ -1,17 +1,15 @@
 //! Reads a problem file: a problem in JSON, with its policy and scores.
 
 mod observations;
-mod verifiers;
 
 use goodarm_core::policy::{self, Parameters, Policy, PolicyError};
-use goodarm_core::{Guarantee, Options, Problem, ProblemSpec, SpecError};
-use goodarm_files::GuaranteeName;
-use goodarm_files::json_text::{self, JsonError};
+use goodarm_core::{AttributeSpec, Guarantee, Options, Problem, ProblemSpec, SpecError};
+use goodarm_files::json_text;
+use goodarm_files::{GuaranteeName, Scores};
+use goodarm_lab::lab_error::LabError;
 use serde::{Deserialize, Deserializer, de};
-use thiserror::Error;
 
 pub(crate) use crate::problem_file::observations::Observations;
-use crate::problem_file::verifiers::VerifierFile;
 
 /// The content of a problem file, checked.
 pub(crate) struct ProblemFile {
@@ -22,34 +20,17 @@ pub(crate) struct ProblemFile {
     pub(crate) pulls_max: Option<u64>,
 }
 
-/// What is wrong with a file.
-#[derive(Debug, Error)]
-pub(crate) enum ProblemFileError {
-    /// It is not JSON, or has a wrong key or type.
-    #[error(transparent)]
-    Json(#[from] JsonError),
-    /// A value is out of range, or does not fit the others.
-    #[error("{path}: {fault}")]
-    Field { path: String, fault: String },
-}
-
-impl ProblemFileError {
-    pub(crate) fn field(path: impl Into<String>, fault: impl Into<String>) -> Self {
-        Self::Field { path: path.into(), fault: fault.into() }
-    }
-}
-
 /// Checks the length of a list; `what` is for example "a list for each arm".
 pub(crate) fn check_count(
     path: &str,
     found: usize,
     wanted: usize,
     what: &str,
-) -> Result<(), ProblemFileError> {
+) -> Result<(), LabError> {
     if found == wanted {
         return Ok(());
     }
-    Err(ProblemFileError::field(path, format!("expected {what}, which is {wanted}, found {found}")))
+    Err(LabError::about(path, format!("expected {what}, which is {wanted}, found {found}")))
 }
 
 /// The keys as they are written.
@@ -73,6 +54,28 @@ struct Keys {
     pulls_max: Option<u64>,
 }
 
+/// One verifier.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+struct VerifierFile {
+    name: String,
+    price: f64,
+    threshold: f64,
+    #[serde(default = "scores_of_the_paper")]
+    scores: Scores,
+}
+
+const fn scores_of_the_paper() -> Scores {
+    Scores::OF_THE_PAPER
+}
+
+impl From<VerifierFile> for AttributeSpec {
+    fn from(file: VerifierFile) -> Self {
+        let VerifierFile { name, price, threshold, scores } = file;
+        Self { name, price, threshold, scores: scores.into() }
+    }
+}
+
 /// One of the built-in policies.
 struct PolicyName(&'static str);
 
@@ -91,13 +94,13 @@ impl<'de> Deserialize<'de> for PolicyName {
 }
 
 impl ProblemFile {
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ProblemFileError> {
-        json_text::parse::<Keys>(bytes)?.checked()
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, LabError> {
+        json_text::parse::<Keys>(bytes).map_err(|error| LabError(error.to_string()))?.checked()
     }
 }
 
 impl Keys {
-    fn checked(mut self) -> Result<ProblemFile, ProblemFileError> {
+    fn checked(mut self) -> Result<ProblemFile, LabError> {
         let guarantee = self.guarantee();
         let spec = ProblemSpec {
             arms: self.arms,
@@ -121,11 +124,11 @@ impl Keys {
         }
     }
 
-    fn policy(self, problem: &Problem) -> Result<Box<dyn Policy + Send>, ProblemFileError> {
+    fn policy(self, problem: &Problem) -> Result<Box<dyn Policy + Send>, LabError> {
         let name = self.policy.0;
         let only_for = |key: &str, takers: &[&str]| {
             let fault = || format!("only for {}, but the policy is {name}", takers.join(", "));
-            if takers.contains(&name) { Ok(()) } else { Err(ProblemFileError::field(key, fault())) }
+            if takers.contains(&name) { Ok(()) } else { Err(LabError::about(key, fault())) }
         };
         if self.allocation_constant.is_some() {
             only_for("allocation_constant", &["bma-gai", "cb-gai"])?;
@@ -153,13 +156,13 @@ impl Keys {
                 PolicyError::MeansMissing => "means",
                 _ => "policy",
             };
-            ProblemFileError::field(path, error.to_string())
+            LabError::about(path, error)
         })
     }
 }
 
 /// The same error with the path of the value in the file, instead of the core's name for it.
-fn in_file_terms(error: &SpecError) -> ProblemFileError {
+fn in_file_terms(error: &SpecError) -> LabError {
     let each = |key: &str, index: usize| format!("verifiers[{index}].{key}");
     let text = error.to_string();
     let path = match *error {
@@ -175,9 +178,9 @@ fn in_file_terms(error: &SpecError) -> ProblemFileError {
         SpecError::Lowest { attribute, .. } => each("scores.sub-gaussian.lowest", attribute),
         SpecError::Delta(_) => "delta".to_owned(),
         SpecError::Budget(_) | SpecError::BudgetZero => "budget".to_owned(),
-        _ => return ProblemFileError::field("the problem", text),
+        _ => return LabError::about("the problem", text),
     };
     // The core's message is "name: fault".
     let fault = text.split_once(": ").map_or(&*text, |(_, fault)| fault);
-    ProblemFileError::field(path, fault)
+    LabError::about(path, fault)
 }

@@ -28,6 +28,11 @@ impl Estimate {
         let variance = if count > 1.0 { squares / (count - 1.0) } else { 0.0 };
         Self { mean, error: libm::sqrt(variance / count) }
     }
+
+    /// With this many digits after the point.
+    fn text(self, digits: usize) -> String {
+        format!("{:.digits$} ± {:.digits$}", self.mean, self.error)
+    }
 }
 
 /// The summary of a cell's trials.
@@ -131,6 +136,40 @@ impl LabelSummary {
 }
 
 impl CellSummary {
+    /// The columns of a table of cells.
+    pub const TITLES: [&str; 11] = [
+        "world",
+        "method",
+        "δ",
+        "budget",
+        "calls out",
+        "trials",
+        "certified good",
+        "wrong in",
+        "spent",
+        "calls",
+        "branches",
+    ];
+
+    /// The numbers of a cell in such a table.
+    pub fn row(&self) -> [String; Self::TITLES.len()] {
+        let branches = self.branch_share.iter();
+        let branches = branches.map(|(name, share)| format!("{name} {:.4}", share.mean));
+        [
+            self.world.clone(),
+            self.method.clone(),
+            format!("{:e}", self.delta),
+            self.budget.to_string(),
+            self.concurrency.to_string(),
+            self.trials.to_string(),
+            self.certified_good.text(2),
+            self.any_wrong.text(3),
+            self.spent.text(0),
+            self.pulls.text(0),
+            branches.collect::<Vec<_>>().join(", "),
+        ]
+    }
+
     /// The summary of the trials of one cell.
     pub fn new(experiment: &Experiment, cell: &Cell, trials: &[&Trial]) -> Self {
         let estimate =

@@ -8,7 +8,7 @@ pub(crate) struct AxisSpan {
     pub(crate) scale: Scale,
     /// Left or bottom.
     pub(crate) start: f64,
-    /// Right or top; less than `start` on a reversed axis.
+    /// Right or top.
     pub(crate) end: f64,
 }
 
@@ -21,14 +21,6 @@ impl AxisSpan {
     /// The same for a number in the scale of the axis.
     pub(crate) fn fraction(&self, number: f64) -> f64 {
         (number - self.start) / (self.end - self.start)
-    }
-
-    pub(crate) const fn low(&self) -> f64 {
-        self.start.min(self.end)
-    }
-
-    pub(crate) const fn high(&self) -> f64 {
-        self.start.max(self.end)
     }
 }
 
@@ -72,7 +64,7 @@ pub(crate) fn error_size(error: Option<f64>) -> f64 {
 fn asked_range(axis: &Axis) -> Option<(f64, f64)> {
     let (start, end) = axis.range?;
     let (start, end) = (transformed(axis.scale, start)?, transformed(axis.scale, end)?);
-    (!is_point(start, end)).then_some((start, end))
+    (start < end && !is_point(start, end)).then_some((start, end))
 }
 
 fn around_values(low: f64, high: f64, margin: f64) -> (f64, f64) {

@@ -89,16 +89,15 @@ impl Canvas {
         }
     }
 
-    pub(crate) fn polygon(&mut self, spots: &[Spot], fill: Colour, stroke: Option<Stroke<'_>>) {
+    /// `fill` is a colour and how opaque it is.
+    pub(crate) fn polygon(
+        &mut self,
+        spots: &[Spot],
+        fill: (Colour, f64),
+        stroke: Option<Stroke<'_>>,
+    ) {
         if spots.len() > 2 {
-            self.path(&(trail(spots) + "Z"), Some((fill, 1.0)), stroke);
-        }
-    }
-
-    /// A translucent polygon.
-    pub(crate) fn area(&mut self, spots: &[Spot], fill: Colour, opacity: f64) {
-        if spots.len() > 2 {
-            self.path(&(trail(spots) + "Z"), Some((fill, opacity)), None);
+            self.path(&(trail(spots) + "Z"), Some(fill), stroke);
         }
     }
 
@@ -197,23 +196,23 @@ impl Canvas {
             (WHITE, Stroke::solid(colour, 1.5))
         };
         let corner = |(dx, dy): (f64, f64)| spot(x + r * dx, y + r * dy);
-        match marker.shape {
-            MarkerShape::Disc => self.push(&format!(
-                r#"<circle cx="{}" cy="{}" r="{}" fill="{}" stroke="{}" stroke-width="{}"/>"#,
-                number(x),
-                number(y),
-                number(r),
-                fill.css(),
-                stroke.colour.css(),
-                number(stroke.width)
-            )),
-            MarkerShape::Square => self.polygon(&SQUARE.map(corner), fill, Some(stroke)),
-            MarkerShape::Triangle => self.polygon(&TRIANGLE.map(corner), fill, Some(stroke)),
-            MarkerShape::TriangleDown => {
-                self.polygon(&TRIANGLE.map(|(dx, dy)| corner((dx, -dy))), fill, Some(stroke));
-            }
-            MarkerShape::Diamond => self.polygon(&DIAMOND.map(corner), fill, Some(stroke)),
-        }
+        let corners: Vec<Spot> =
+            match marker.shape {
+                MarkerShape::Disc => return self.push(&format!(
+                    r#"<circle cx="{}" cy="{}" r="{}" fill="{}" stroke="{}" stroke-width="{}"/>"#,
+                    number(x),
+                    number(y),
+                    number(r),
+                    fill.css(),
+                    stroke.colour.css(),
+                    number(stroke.width)
+                )),
+                MarkerShape::Square => SQUARE.map(corner).into(),
+                MarkerShape::Triangle => TRIANGLE.map(corner).into(),
+                MarkerShape::TriangleDown => TRIANGLE.map(|(dx, dy)| corner((dx, -dy))).into(),
+                MarkerShape::Diamond => DIAMOND.map(corner).into(),
+            };
+        self.polygon(&corners, (fill, 1.0), Some(stroke));
     }
 
     fn push(&mut self, piece: &str) {

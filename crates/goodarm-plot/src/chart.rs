@@ -13,7 +13,6 @@ pub(crate) struct Rooms {
     pub(crate) right: f64,
     /// Its plot covers the right room of its column: bars have no names there.
     pub(crate) covers_right: bool,
-    pub(crate) top: f64,
 }
 
 /// A chart whose axes and texts are settled. `plot` is the box between the axes, `cell` the box of the whole panel.

@@ -96,8 +96,7 @@ pub struct Axis {
     pub label: String,
     /// How values become distances.
     pub scale: Scale,
-    /// The values at the two ends, left or bottom first; if the larger comes first, the axis is reversed.
-    /// `None`, or a range that cannot be shown: the range of the data.
+    /// The lowest and the highest value. `None`, or a range that cannot be shown: the range of the data.
     pub range: Option<(f64, f64)>,
     /// Marks with their labels; `None`: round numbers.
     pub ticks: Option<Vec<(f64, String)>>,
@@ -156,7 +155,7 @@ pub enum SeriesKind {
     Line,
     /// Straight lines, errors as whiskers at each point.
     ErrorBars,
-    /// A right-continuous staircase: each value holds until the next point. Errors as a band.
+    /// A right-continuous staircase: each value holds until the next point. Errors are not shown.
     Step,
     /// A thin grey dashed line that is not a measurement, in any look. A single point means
     /// the level line through it.
@@ -186,8 +185,8 @@ impl Point {
 pub struct BarChart {
     /// What the groups are.
     pub x_label: String,
-    /// The vertical axis.
-    pub y: Axis,
+    /// What is measured, with its unit. The vertical axis begins at zero.
+    pub y_label: String,
     /// Names of the groups, from left to right.
     pub groups: Vec<String>,
     /// From left to right in each group.
@@ -201,7 +200,7 @@ pub struct BarSeries {
     pub name: String,
     /// The same method has the same look in every figure.
     pub look: Look,
-    /// One for each group. Bars that cannot be shown leave a gap.
+    /// One for each group. Negative ones, and others that cannot be shown, leave a gap.
     pub bars: Vec<Bar>,
 }
 

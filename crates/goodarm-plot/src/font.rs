@@ -112,7 +112,6 @@ pub(crate) struct TextRun {
 pub(crate) enum TextLevel {
     Base,
     Raised,
-    Lowered,
 }
 
 impl TextLevel {
@@ -120,7 +119,7 @@ impl TextLevel {
     pub(crate) const fn size(self) -> f64 {
         match self {
             Self::Base => 1.0,
-            Self::Raised | Self::Lowered => 0.72,
+            Self::Raised => 0.72,
         }
     }
 
@@ -129,13 +128,12 @@ impl TextLevel {
         match self {
             Self::Base => 0.0,
             Self::Raised => 0.36,
-            Self::Lowered => -0.16,
         }
     }
 }
 
-/// Superscript and subscript digits become ordinary digits on another level: few typefaces have all of
-/// them, and digits of a substitute typeface look different.
+/// Superscript digits become ordinary digits on another level: few typefaces have all of them, and digits of a
+/// substitute typeface look different.
 pub(crate) fn runs(text: &str) -> Vec<TextRun> {
     let mut runs: Vec<TextRun> = Vec::new();
     for letter in clean(text).chars() {
@@ -153,11 +151,10 @@ fn levelled(letter: char) -> (char, TextLevel) {
     if letter.is_ascii() {
         return (letter, TextLevel::Base);
     }
-    let plain = |table: &str| table.chars().zip(PLAIN.chars()).find(|(it, _)| *it == letter);
-    match (plain(SUPERSCRIPTS), plain(SUBSCRIPTS)) {
-        (Some((_, plain)), _) => (plain, TextLevel::Raised),
-        (None, Some((_, plain))) => (plain, TextLevel::Lowered),
-        (None, None) => (letter, TextLevel::Base),
+    let mut pairs = SUPERSCRIPTS.chars().zip(PLAIN.chars());
+    match pairs.find(|(raised, _)| *raised == letter) {
+        Some((_, plain)) => (plain, TextLevel::Raised),
+        None => (letter, TextLevel::Base),
     }
 }
 
@@ -179,7 +176,6 @@ pub(crate) fn clean(text: &str) -> String {
 
 /// Letters in the order of the plain ones in [`PLAIN`].
 pub(crate) const SUPERSCRIPTS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻";
-const SUBSCRIPTS: &str = "₀₁₂₃₄₅₆₇₈₉₊₋";
 pub(crate) const PLAIN: &str = "0123456789+−";
 
 /// In ems, for a letter that the typeface lacks; generous, because it comes from another typeface.

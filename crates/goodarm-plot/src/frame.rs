@@ -31,10 +31,9 @@ impl Ruler {
     pub(crate) fn level(axis: &Axis, span: AxisSpan, width: f64) -> Self {
         let most = fitting(width, LEVEL_SPACING);
         let fits = |ticks: &Vec<Tick>| {
-            let mut places: Vec<(f64, f64)> = labelled(ticks)
+            let places: Vec<(f64, f64)> = labelled(ticks)
                 .map(|tick| (width * span.fraction(tick.at), TICK_LABEL.width(&tick.label)))
                 .collect();
-            places.sort_by(|a, b| a.0.total_cmp(&b.0)); // an axis may be reversed
             legible(&places).iter().all(|legible| *legible)
         };
         let ticks = (2..=most)

@@ -134,7 +134,7 @@ impl<'a> Cell<'a> {
     fn top_room(&self) -> f64 {
         let legend = self.legend.height();
         let legend = if legend > 0.0 { legend + PANEL_GAP } else { 0.0 };
-        self.title_room() + legend + self.chart.rooms().top.max(HALF_NUMBER)
+        self.title_room() + legend + HALF_NUMBER
     }
 
     fn draw(&self, canvas: &mut Canvas, cell: Rect, plot: Rect) {

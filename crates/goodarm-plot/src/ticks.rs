@@ -27,7 +27,7 @@ pub(crate) fn ticks(axis: &Axis, span: &AxisSpan, count_max: usize) -> Vec<Tick>
 
 /// The span, extended to round numbers at its ends if they are near.
 pub(crate) fn rounded(span: AxisSpan, count_max: usize) -> AxisSpan {
-    if span.scale == Scale::Log10 || span.start > span.end {
+    if span.scale == Scale::Log10 {
         return span;
     }
     let (step, values) = round_values(span.start, span.end, count_max);
@@ -59,7 +59,7 @@ fn asked_ticks(asked: &[(f64, String)], span: &AxisSpan) -> Vec<Tick> {
 }
 
 fn linear_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
-    let (step, values) = round_values(span.low(), span.high(), count_max);
+    let (step, values) = round_values(span.start, span.end, count_max);
     let labels = numbers::tick_labels(&values, step);
     labelled(values, labels)
 }
@@ -101,15 +101,15 @@ fn multiples(step: f64, low: f64, high: f64) -> Vec<f64> {
 
 /// Powers of ten, with 2 and 5 between them if there are few; ordinary round numbers if there are hardly any.
 fn log_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
-    let decades = span.high() - span.low();
+    let decades = span.end - span.start;
     if decades >= DECADES_FOR_POWERS {
         return powers_of_ten(span, count_max);
     }
     let leads: &[f64] = if decades >= 1.5 { &[1.0, 3.0] } else { &[1.0, 2.0, 5.0] };
-    let first = whole(libm::floor(span.low()));
-    let values: Vec<f64> = (first..=whole(span.high()) + 1)
+    let first = whole(libm::floor(span.start));
+    let values: Vec<f64> = (first..=whole(span.end) + 1)
         .flat_map(|exponent| leads.iter().map(move |lead| lead * ten_to(exponent)))
-        .filter(|value| (span.low()..=span.high()).contains(&libm::log10(*value)))
+        .filter(|value| (span.start..=span.end).contains(&libm::log10(*value)))
         .collect();
     if (2..=count_max).contains(&values.len()) {
         let labels = numbers::log_labels(&values);
@@ -119,27 +119,27 @@ fn log_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
 }
 
 fn narrow_log_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
-    let (low, high) = (libm::pow(10.0, span.low()), libm::pow(10.0, span.high()));
+    let (low, high) = (libm::pow(10.0, span.start), libm::pow(10.0, span.end));
     let (step, values) = round_values(low, high, count_max);
     let labels = numbers::tick_labels(&values, step);
-    let at = |value: f64| libm::log10(value).clamp(span.low(), span.high());
+    let at = |value: f64| libm::log10(value).clamp(span.start, span.end);
     labelled(values.into_iter().map(at), labels)
 }
 
 fn powers_of_ten(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
-    let (stride, exponents) = chosen(&STRIDES, span.low(), span.high(), count_max);
+    let (stride, exponents) = chosen(&STRIDES, span.start, span.end, count_max);
     let values: Vec<f64> = exponents.iter().map(|&e| ten_to(whole(libm::round(e)))).collect();
     let mut ticks = labelled(exponents, numbers::log_labels(&values));
     // Unlabelled marks show that the axis is logarithmic.
     let between: Vec<f64> = if stride > 1.0 {
-        multiples(if stride > 10.0 { 10.0 } else { 1.0 }, span.low(), span.high())
+        multiples(if stride > 10.0 { 10.0 } else { 1.0 }, span.start, span.end)
     } else {
-        multiples(1.0, span.low() - 1.0, span.high())
+        multiples(1.0, span.start - 1.0, span.end)
             .into_iter()
             .flat_map(|e| {
                 (2..10).map(move |lead| libm::floor(e + 0.5) + libm::log10(f64::from(lead)))
             })
-            .filter(|at| (span.low()..=span.high()).contains(at))
+            .filter(|at| (span.start..=span.end).contains(at))
             .collect()
     };
     let is_new = |at: &f64| ticks.iter().all(|tick| (tick.at - at).abs() > ROUNDING);

@@ -6,54 +6,39 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use goodarm_core::{ArmId, Ask, Call, Cost, Outcome, Session};
-use thiserror::Error;
+use goodarm_lab::lab_error::LabError;
 
-use crate::problem_file::{ProblemFile, ProblemFileError};
+use crate::problem_file::ProblemFile;
 use crate::terminal::{self, CommandError, Exit};
 
-/// Why a trace cannot be made or continued.
-#[derive(Debug, Error)]
-pub(crate) enum TraceError {
-    /// The file cannot be read.
-    #[error("{from}: cannot be read: {error}")]
-    Read { from: String, error: io::Error },
-    /// The file is wrong.
-    #[error("{from}: {error}")]
-    File { from: String, error: ProblemFileError },
+/// Why a trace cannot be continued.
+enum TraceError {
     /// The lines cannot be written.
-    #[error("standard output: cannot be written: {0}")]
     Write(io::Error),
     /// A policy chose a call that is not allowed, or a checked score was refused.
-    #[error("a bug in goodarm: {0}")]
     Bug(Box<dyn std::error::Error>),
 }
 
-impl TraceError {
-    pub(crate) fn into_command_error(self) -> CommandError {
-        let exit = match self {
-            Self::Read { .. } | Self::File { .. } | Self::Write(_) => Exit::WrongInput,
-            Self::Bug(_) => Exit::Bug,
-        };
-        CommandError::with_exit(exit, self)
-    }
-}
-
 /// Traces the problem in a file, or on standard input if the path is `-`.
-pub(crate) fn run(path: &Path) -> Result<(), TraceError> {
+pub(crate) fn run(path: &Path) -> Result<(), CommandError> {
     let from_stdin = path == Path::new("-");
     let from = if from_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let read = if from_stdin { read_stdin() } else { fs::read(path) };
-    let file = match read {
-        Ok(bytes) => ProblemFile::parse(&bytes),
-        Err(error) => return Err(TraceError::Read { from, error }),
-    };
-    let file = file.map_err(|error| TraceError::File { from, error })?;
+    let unreadable = |error| LabError(format!("{from}: cannot be read: {error}"));
+    let file = ProblemFile::parse(&read.map_err(unreadable)?)
+        .map_err(|error| LabError::about(&from, error))?;
     let mut out = BufWriter::with_capacity(OUT_BYTES, terminal::own_text());
     let traced = trace(file, &mut out);
     match traced.and(out.flush().map_err(TraceError::Write)) {
         // The reader has closed the pipe, as `head` does.
         Err(TraceError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome,
+        Err(TraceError::Write(error)) => {
+            Err(LabError(format!("standard output: cannot be written: {error}")).into())
+        }
+        Err(TraceError::Bug(error)) => {
+            Err(CommandError::with_exit(Exit::Bug, format!("a bug in goodarm: {error}")))
+        }
+        Ok(()) => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::lab_error::LabError;
-use crate::summary::{CellSummary, Estimate};
+use crate::summary::CellSummary;
 use goodarm_report::markup::{PageTemplate, SHEET_STYLE, own};
 use minijinja::{Value, context};
 
@@ -21,7 +21,7 @@ pub fn write_page(
     let sections: Vec<Value> = sections.iter().map(section).collect();
     let page = PAGE.fill(context! {
         style => own(SHEET_STYLE),
-        titles => TITLES,
+        titles => CellSummary::TITLES,
         quick,
         missing,
         sections,
@@ -50,43 +50,8 @@ fn numbers(name: &str, run: &ExperimentRun) -> Value {
         note => spec.note.trim(),
         seed => spec.seed,
         repetitions => spec.repetitions,
-        rows => run.summaries.iter().map(row).collect::<Vec<_>>(),
+        rows => run.summaries.iter().map(CellSummary::row).collect::<Vec<_>>(),
     }
 }
 
-fn row(cell: &CellSummary) -> [String; TITLES.len()] {
-    let branches: Vec<String> =
-        cell.branch_share.iter().map(|(name, share)| format!("{name} {:.4}", share.mean)).collect();
-    [
-        cell.world.clone(),
-        cell.method.clone(),
-        format!("{:e}", cell.delta),
-        cell.budget.to_string(),
-        cell.concurrency.to_string(),
-        cell.trials.to_string(),
-        estimate(cell.certified_good, 2),
-        estimate(cell.any_wrong, 3),
-        estimate(cell.spent, 0),
-        estimate(cell.pulls, 0),
-        branches.join(", "),
-    ]
-}
-
-fn estimate(estimate: Estimate, digits: usize) -> String {
-    format!("{:.digits$} ± {:.digits$}", estimate.mean, estimate.error)
-}
-
 const PAGE: PageTemplate = PageTemplate(include_str!("../../web/reproduction.html"));
-const TITLES: [&str; 11] = [
-    "world",
-    "method",
-    "δ",
-    "budget",
-    "calls out",
-    "trials",
-    "certified good",
-    "wrong in",
-    "spent",
-    "calls",
-    "branches",
-];

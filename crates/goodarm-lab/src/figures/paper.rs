@@ -81,7 +81,7 @@ pub(super) fn allocation(runs: &[ExperimentRun]) -> DrawnFigure {
         |cell: &CellSummary| format!("{}: {:.1} certified", cell.method, cell.certified_good.mean);
     let chart = BarChart {
         x_label: String::new(),
-        y: Axis::linear("share of the budget"),
+        y_label: "share of the budget".into(),
         groups: run.summaries.iter().map(group).collect(),
         series: series.collect(),
     };
@@ -167,8 +167,8 @@ pub(super) fn gsm8k(runs: &[ExperimentRun]) -> DrawnFigure {
             look: look_of(&cell.method),
             bars: of(cell).into_iter().map(bar).collect(),
         });
-        let y = Axis::linear("certified right answers");
-        let chart = BarChart { x_label: String::new(), y, groups, series: series.collect() };
+        let y_label = "certified right answers".into();
+        let chart = BarChart { x_label: String::new(), y_label, groups, series: series.collect() };
         Panel::bars(title, chart)
     };
     let kinds = last.first().map(|cell| cell.kinds.clone()).unwrap_or_default();

@@ -78,7 +78,7 @@ pub(super) fn shared_calls(runs: &[ExperimentRun]) -> DrawnFigure {
     let findings = findings.collect();
     let chart = BarChart {
         x_label: String::new(),
-        y: Axis::linear("spent until every good answer is certified"),
+        y_label: "spent until every good answer is certified".into(),
         groups: worlds.iter().map(|world| (*world).to_owned()).collect(),
         series: series.collect(),
     };

@@ -49,28 +49,15 @@ impl ExperimentRun {
         write(path, format!("{json}\n").as_bytes())
     }
 
-    /// The summaries of the cells, as a table for a terminal.
+    /// The summaries of the cells, as a table for a terminal: the columns of the page that fit.
     pub fn text(&self) -> String {
-        let mut rows = vec![
-            ["world", "method", "δ", "budget", "out", "certified good", "wrong in"]
-                .map(str::to_owned),
-        ];
-        for cell in &self.summaries {
-            rows.push([
-                cell.world.clone(),
-                cell.method.clone(),
-                format!("{:e}", cell.delta),
-                cell.budget.to_string(),
-                cell.concurrency.to_string(),
-                format!("{:.2} ± {:.2}", cell.certified_good.mean, cell.certified_good.error),
-                format!("{:.1} %", 100.0 * cell.any_wrong.mean),
-            ]);
-        }
-        let widths: [usize; 7] = std::array::from_fn(|column| {
-            rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
-        });
-        let line = |row: &[String; 7]| {
-            let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        let titles = CellSummary::TITLES.map(str::to_owned);
+        let rows: Vec<_> =
+            [titles].into_iter().chain(self.summaries.iter().map(CellSummary::row)).collect();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+        let widths: Vec<usize> = (0..TERMINAL_COLUMNS).filter_map(width).collect();
+        let line = |row: &[String; CellSummary::TITLES.len()]| {
+            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
         };
         rows.iter().map(line).collect()
@@ -123,14 +110,14 @@ impl FigureSection {
 /// Writes a figure, as `name`.svg and `name`.png.
 pub(super) fn write_figure(figure: &Figure, folder: &Path, name: &str) -> Result<(), LabError> {
     write(&folder.join(format!("{name}.svg")), goodarm_plot::svg(figure).as_bytes())?;
-    write(&folder.join(format!("{name}.png")), &png(figure, PNG_WIDTH)?)
+    write(&folder.join(format!("{name}.png")), &png(figure)?)
 }
 
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
     fs::write(path, bytes).map_err(|error| LabError::file(path, error))
 }
 
-const PNG_WIDTH: u32 = 1600;
+const TERMINAL_COLUMNS: usize = 8;
 const QUICK_DIVISOR: u64 = 6;
 const QUICK_MIN: u64 = 3;
 const QUICK_MAX: u64 = 100;

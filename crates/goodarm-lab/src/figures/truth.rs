@@ -155,7 +155,7 @@ fn in_wrong_ways(run: &ExperimentRun) -> Panel {
 /// Worlds with the same answers form a group; bars of the same thresholds have one look.
 fn by_thresholds(
     run: &ExperimentRun,
-    y: Axis,
+    y_label: &str,
     title: &str,
     bar: impl Fn(&CellSummary) -> Bar,
 ) -> Panel {
@@ -179,18 +179,18 @@ fn by_thresholds(
     });
     let series = series.collect();
     let x_label = "wrong among those certified at 0.5".into();
-    Panel::bars(title, BarChart { x_label, y, groups, series })
+    Panel::bars(title, BarChart { x_label, y_label: y_label.into(), groups, series })
 }
 
 fn certified(run: &ExperimentRun) -> Panel {
-    let y = Axis::linear("right answers certified");
+    let y = "right answers certified";
     by_thresholds(run, y, "(e) Certified right answers", |cell| {
         bar(cell.certified_right.unwrap_or_default())
     })
 }
 
 fn wrong(run: &ExperimentRun) -> Panel {
-    let y = Axis::linear("wrong answers, % of the certified");
+    let y = "wrong answers, % of the certified";
     by_thresholds(run, y, "(f) Wrong among the certified", |cell| Bar {
         value: 100.0 * (1.0 - right_share(cell)),
         error: None,

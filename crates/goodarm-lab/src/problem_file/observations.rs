@@ -2,8 +2,9 @@
 
 use goodarm_core::problem::Attribute;
 use goodarm_core::{ArmId, AttributeId, Problem};
+use goodarm_lab::lab_error::LabError;
 
-use crate::problem_file::{ProblemFileError, check_count};
+use crate::problem_file::check_count;
 
 /// For each pair a list of scores that begins again when it runs out.
 #[derive(Debug)]
@@ -21,10 +22,7 @@ struct Stream {
 }
 
 impl Observations {
-    pub(crate) fn new(
-        rows: Vec<Vec<Vec<f64>>>,
-        problem: &Problem,
-    ) -> Result<Self, ProblemFileError> {
+    pub(crate) fn new(rows: Vec<Vec<Vec<f64>>>, problem: &Problem) -> Result<Self, LabError> {
         let attributes: Vec<&Attribute> =
             problem.attributes().map(|attribute| problem.attribute(attribute)).collect();
         check_count("observations", rows.len(), problem.arm_count(), "a list for each arm")?;
@@ -49,14 +47,14 @@ impl Observations {
     }
 }
 
-fn check_scores(scores: &[f64], attribute: &Attribute, path: &str) -> Result<(), ProblemFileError> {
+fn check_scores(scores: &[f64], attribute: &Attribute, path: &str) -> Result<(), LabError> {
     if scores.is_empty() {
-        return Err(ProblemFileError::field(path, "expected at least one score, found none"));
+        return Err(LabError::about(path, "expected at least one score, found none"));
     }
     for (index, &score) in scores.iter().enumerate() {
         attribute.checked_score(score).map_err(|error| {
             let fault = format!("the score {score} is {error}");
-            ProblemFileError::field(format!("{path}[{index}]"), fault)
+            LabError::about(format!("{path}[{index}]"), fault)
         })?;
     }
     Ok(())

@@ -128,8 +128,11 @@ fn every_policy_certificate_and_guarantee_can_be_traced() {
         assert!(!trace(&paper).is_empty(), "{policy}");
         for guarantee in ["holm", "union", "fdr"] {
             for scores in [
-                [json!("sub-gaussian"), json!({"sub-gaussian": {"sigma": 0.5, "lowest": 0.0}})],
-                [json!({"sub-gaussian": {}}), json!("bounded")],
+                [
+                    json!({"sub-gaussian": {"sigma": 1.0}}),
+                    json!({"sub-gaussian": {"sigma": 0.5, "lowest": 0.0}}),
+                ],
+                [json!({"sub-gaussian": {"sigma": 1.0}}), json!("bounded")],
                 [json!("bounded"), json!("exact")],
             ] {
                 let mut tight = with(paper.clone(), "guarantee", guarantee);
@@ -151,7 +154,7 @@ fn the_defaults_are_rcb_with_tight_certificates_and_lent_shares() {
     plain.as_object_mut().unwrap().retain(|key, _| key != "policy" && key != "guarantee");
     let mut spelled = with(plain.clone(), "policy", "rcb");
     spelled["guarantee"] = "lent".into();
-    spelled["verifiers"][0]["scores"] = "sub-gaussian".into();
+    spelled["verifiers"][0]["scores"] = json!({"sub-gaussian": {"sigma": 1.0, "lowest": null}});
     spelled["verifiers"][1]["scores"] = json!({"sub-gaussian": {"sigma": 1.0}});
     spelled["unresolved_only"] = false.into();
     assert_eq!(trace(&plain), trace(&spelled));

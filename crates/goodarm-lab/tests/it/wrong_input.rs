@@ -193,7 +193,7 @@ fn a_score_that_its_model_refuses_is_found_at_the_door() {
         "observations[1][1][1]: the score -0.5 is below 0, the lowest there can be",
     );
     check(
-        [json!({"sub-gaussian": {"lowest": 0.25}}), json!("exact")],
+        [json!({"sub-gaussian": {"sigma": 1, "lowest": 0.25}}), json!("exact")],
         observations.clone(),
         "observations[0][0][1]: the score 0.1 is below 0.25, the lowest there can be",
     );
@@ -232,7 +232,7 @@ fn score_models_are_checked() {
         ),
         (
             1,
-            json!({"sub-gaussian": {"lowest": 0.5}}),
+            json!({"sub-gaussian": {"sigma": 1, "lowest": 0.5}}),
             "scores.sub-gaussian.lowest: 0.5 is not a number from -1e9 up to, but below, the threshold",
         ),
     ] {

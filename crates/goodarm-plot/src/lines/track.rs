@@ -114,22 +114,18 @@ impl<'a> Track<'a> {
     }
 
     pub(super) fn draw_band(&self, canvas: &mut Canvas) {
-        let is_banded = matches!(self.series.kind, SeriesKind::Line | SeriesKind::Step);
-        if !is_banded || self.errors.iter().all(Option::is_none) {
+        if self.series.kind != SeriesKind::Line || self.errors.iter().all(Option::is_none) {
             return;
         }
         let edges = self.spots.iter().zip(&self.errors);
-        let (upper, lower): (Vec<Spot>, Vec<Spot>) = edges
+        let (mut outline, lower): (Vec<Spot>, Vec<Spot>) = edges
             .map(|(at, error)| {
                 let (high, low) = error.unwrap_or((at.y, at.y));
                 (spot(at.x, high), spot(at.x, low))
             })
             .unzip();
-        let stairs = self.series.kind == SeriesKind::Step;
-        let edge = |spots: Vec<Spot>| if stairs { staircase(&spots) } else { spots };
-        let mut outline = edge(upper);
-        outline.extend(edge(lower).into_iter().rev());
-        canvas.area(&outline, self.style.colour, BAND_OPACITY);
+        outline.extend(lower.into_iter().rev());
+        canvas.polygon(&outline, (self.style.colour, BAND_OPACITY), None);
     }
 
     pub(super) fn draw_whiskers(&self, canvas: &mut Canvas) {

@@ -72,7 +72,7 @@ fn panels_without_data_say_so() {
         PanelContent::Lines(LineChart { x: Axis::linear(""), y: Axis::linear(""), series: vec![] }),
         PanelContent::Bars(BarChart {
             x_label: String::new(),
-            y: Axis::log10(""),
+            y_label: String::new(),
             groups: vec!["a".into()],
             series: vec![BarSeries {
                 name: "b".into(),

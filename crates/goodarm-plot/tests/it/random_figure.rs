@@ -72,7 +72,7 @@ fn bars(random: &mut Random, source: &dyn Source) -> BarChart {
             bars: (0..groups.len()).map(|_| bar(random, source)).collect(),
         })
         .collect();
-    BarChart { x_label: source.words(random), y: axis(random, source), groups, series }
+    BarChart { x_label: source.words(random), y_label: source.words(random), groups, series }
 }
 
 fn bar(random: &mut Random, source: &dyn Source) -> Bar {

@@ -70,7 +70,7 @@ fn spending(overview: &Overview) -> Figure {
         &format!("What was paid to each {who}, by what became of the {things} in the end."),
         BarChart {
             x_label: x_label.into(),
-            y: Axis::linear(format!("spent ({})", overview.money.unit)),
+            y_label: format!("spent ({})", overview.money.unit),
             series: series.collect(),
             groups: services.into_iter().map(|service| service.name).collect(),
         },
@@ -99,7 +99,7 @@ fn noise(overview: &Overview) -> Figure {
         "Over the answers that a verifier scored at least twice. A verdict is whether a score reaches the verifier's threshold.",
         BarChart {
             x_label: "verifier".into(),
-            y: Axis { range: Some((0.0, 1.0)), ..Axis::linear("share") },
+            y_label: "share".into(),
             groups: overview.verifiers.iter().map(|it| printable(&it.name)).collect(),
             series,
         },
