@@ -1,7 +1,6 @@
 //! What a verifier's scores are declared to be.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use goodarm_core::ScoreModel;
 use schemars::JsonSchema;
@@ -132,89 +131,58 @@ impl From<ScoreModel> for Scores {
 
 impl<'de> Deserialize<'de> for Scores {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-        enum Table {
-            Bounded { range: [f64; 2] },
-            SubGaussian { sigma: f64, lowest: Option<f64> },
-        }
-        match WordOrTable::deserialize(deserializer)? {
-            WordOrTable::Word(word) => Self::try_from(word).map_err(de::Error::custom),
-            WordOrTable::Table(Table::Bounded { range }) => Ok(Self::Bounded { range }),
-            WordOrTable::Table(Table::SubGaussian { sigma, lowest }) => {
-                Ok(Self::SubGaussian { sigma, lowest })
-            }
-        }
+        deserializer.deserialize_any(ScoresVisitor)
     }
 }
 
-/// `scores` as one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// Reads a word, or a table with one key.
+struct ScoresVisitor;
+
+/// `"binary"`
+#[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Word {
-    /// 0 or 1.
+enum Word {
     Binary,
-    /// Anything from 0 to 1.
     Bounded,
-    /// Always the same.
     Exact,
-    /// Only in files where the noise need not be declared.
     SubGaussian,
 }
 
-/// Sub-Gaussian scores without their noise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("sub-gaussian scores need their noise: {{ sub-gaussian = {{ sigma = 1 }} }}")]
-pub struct SigmaMissing;
-
-impl TryFrom<Word> for Scores {
-    type Error = SigmaMissing;
-
-    fn try_from(word: Word) -> Result<Self, SigmaMissing> {
-        match word {
-            Word::Binary => Ok(Self::Binary),
-            Word::Bounded => Ok(Self::UNIT),
-            Word::Exact => Ok(Self::Exact),
-            Word::SubGaussian => Err(SigmaMissing),
-        }
-    }
+/// `{ sub-gaussian = { sigma = 0.5 } }`
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Table {
+    Bounded { range: [f64; 2] },
+    SubGaussian { sigma: f64, lowest: Option<f64> },
 }
 
-/// A word, or a table with one key: for files with other tables than those of [`Scores`]. `T` is an enum; a
-/// word may be one of its keys.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum WordOrTable<T> {
-    /// `"binary"`
-    Word(Word),
-    /// `{ sub-gaussian = { sigma = 0.5 } }`
-    Table(T),
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for WordOrTable<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(WordOrTableVisitor(PhantomData))
-    }
-}
-
-struct WordOrTableVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for WordOrTableVisitor<T> {
-    type Value = WordOrTable<T>;
+impl<'de> Visitor<'de> for ScoresVisitor {
+    type Value = Scores;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a word such as \"binary\", or {\"sub-gaussian\": {...}}")
     }
 
-    fn visit_str<E: de::Error>(self, word: &str) -> Result<Self::Value, E> {
-        Word::deserialize(StrDeserializer::new(word)).map(WordOrTable::Word)
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<Scores, E> {
+        match Word::deserialize(StrDeserializer::new(word))? {
+            Word::Binary => Ok(Scores::Binary),
+            Word::Bounded => Ok(Scores::UNIT),
+            Word::Exact => Ok(Scores::Exact),
+            Word::SubGaussian => Err(E::custom(
+                "sub-gaussian scores need their noise: { sub-gaussian = { sigma = 1 } }",
+            )),
+        }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let table = T::deserialize(MapAccessDeserializer::new(&mut map))?;
-        match map.next_key::<IgnoredAny>()? {
-            None => Ok(WordOrTable::Table(table)),
-            Some(_) => Err(de::Error::custom("expected one key, found several")),
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scores, A::Error> {
+        let table = Table::deserialize(MapAccessDeserializer::new(&mut map))?;
+        if map.next_key::<IgnoredAny>()?.is_some() {
+            return Err(de::Error::custom("expected one key, found several"));
         }
+        Ok(match table {
+            Table::Bounded { range } => Scores::Bounded { range },
+            Table::SubGaussian { sigma, lowest } => Scores::SubGaussian { sigma, lowest },
+        })
     }
 }
 
@@ -245,29 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_read_alone_and_as_the_key_of_a_table() {
-        #[derive(Debug, PartialEq, Deserialize)]
-        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-        enum Table {
-            Bounded { deviation: f64 },
-        }
-        let read = |json: &str| serde_json::from_str::<WordOrTable<Table>>(json);
-        assert_eq!(read(r#""bounded""#).unwrap(), WordOrTable::Word(Word::Bounded));
-        let table = WordOrTable::Table(Table::Bounded { deviation: 0.5 });
-        assert_eq!(read(r#"{"bounded":{"deviation":0.5}}"#).unwrap(), table);
+    fn noise_must_be_declared_and_its_keys_are_known() {
         for wrong in [
             "{}",
             "1",
-            r#"{"bounded":{"deviation":0.5},"binary":1}"#,
-            r#"{"bounded":{"deviation":0.5,"x":1}}"#,
-        ] {
-            assert!(read(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn noise_must_be_declared_and_its_keys_are_known() {
-        for wrong in [
+            r#"{"bounded":{"range":[0,1]},"binary":1}"#,
+            r#"{"binary":1}"#,
             r#""sub-gaussian""#,
             r#"{"sub-gaussian":{}}"#,
             r#"{"sub-gaussian":{"sigma":1,"lowst":0}}"#,

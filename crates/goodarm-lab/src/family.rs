@@ -64,9 +64,6 @@ pub enum Means {
         thresholds: Vec<f64>,
         /// `gaps[arm][attribute]`.
         gaps: Vec<Vec<f64>>,
-        /// The name of each arm's kind; good and bad if not given.
-        #[serde(default)]
-        kinds: Vec<String>,
     },
     /// Six good arms, and six bad ones that fail only the last, expensive attribute.
     ExpensiveDecoys {
@@ -354,12 +351,9 @@ impl Means {
     fn skeleton(&self, seed: u64) -> Result<Skeleton, WorldError> {
         self.check_size()?;
         match self {
-            Self::Matrix { prices, thresholds, gaps, kinds } => {
+            Self::Matrix { prices, thresholds, gaps } => {
                 check_count("thresholds", thresholds.len(), prices.len(), "prices")?;
-                if !kinds.is_empty() {
-                    check_count("kinds", kinds.len(), gaps.len(), "arms")?;
-                }
-                Ok(matrix(prices, thresholds, gaps, kinds))
+                Ok(matrix(prices, thresholds, gaps, &[]))
             }
             Self::ExpensiveDecoys { prices, scale, hard_cheap } => {
                 Ok(expensive_decoys(prices, *scale, *hard_cheap))
