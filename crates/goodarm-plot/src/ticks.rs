@@ -68,7 +68,7 @@ fn labelled(at: impl IntoIterator<Item = f64>, labels: Vec<String>) -> Vec<Tick>
     at.into_iter().zip(labels).map(|(at, label)| Tick { at, label }).collect()
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten, and that step.
+/// The multiples of 1, 2 or 5 times a power of ten from `low` to `high`, and the step.
 fn round_values(low: f64, high: f64, count_max: usize) -> (f64, Vec<f64>) {
     let exponent = whole(libm::floor(libm::log10((high - low) / count(count_max.max(2)))));
     let steps: Vec<f64> = (exponent - 1..=exponent + 1)
@@ -99,7 +99,7 @@ fn multiples(step: f64, low: f64, high: f64) -> Vec<f64> {
     values
 }
 
-/// Powers of ten, with 2 and 5 between them if there are few; ordinary round numbers if there are hardly any.
+/// Powers of ten; on a short axis with 3, or with 2 and 5, between them; else round numbers as on a linear axis.
 fn log_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     let decades = span.end - span.start;
     if decades >= DECADES_FOR_POWERS {
@@ -153,7 +153,7 @@ fn powers_of_ten(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
 const STRIDES: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 50.0, 100.0, 200.0, 400.0];
 const DECADES_FOR_POWERS: f64 = 2.5;
 
-/// As a part of a step.
+/// A round number nearer than this part of a step extends the span.
 const NEAR_STEP: f64 = 0.45;
 
 /// Rounding errors of quotients that should be whole numbers are below this.

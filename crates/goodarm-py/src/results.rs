@@ -56,7 +56,7 @@ impl PyResults {
         })
     }
 
-    /// The answers with a status, or all.
+    /// The answers with this status, or all.
     #[pyo3(signature = (status = None))]
     fn answers(&self, py: Python<'_>, status: Option<&str>) -> PyResult<PyTable> {
         py.detach(|| {
@@ -84,12 +84,12 @@ impl PyResults {
         })
     }
 
-    /// Computes everything again from the raw calls: what was checked, what is wrong, the number of wrong
-    /// things, and remarks.
+    /// Computes everything again from the raw calls. Returns what was checked, the problems, their number, and
+    /// notes.
     fn audit(&self, py: Python<'_>) -> (Vec<String>, Vec<String>, usize, Vec<String>) {
         let report = py.detach(|| audit::audit(&self.path));
         let wrong = report.problems.iter().map(ToString::to_string);
-        // Missing results are not right.
+        // An unfinished run counts as one more problem.
         let count = report.problem_count + usize::from(report.unfinished.is_some());
         let wrong = wrong.chain(report.unfinished).collect();
         let notes = report.notes.into_iter().chain(report.doubt).collect();
@@ -145,7 +145,7 @@ impl PyResults {
         queue.map_err(|error| raised("LabelError", &error))
     }
 
-    /// Named labels count in the order of the queue, up to the first card without one.
+    /// Labels with ids are taken in the order of the queue, up to the first card without a label.
     fn take_labels(
         &self,
         by: &str,
@@ -237,6 +237,7 @@ impl Columns {
             ("verifier", texts(|line| Some(line.verifier.as_ref().into()))),
             ("score", reals(|line| line.score)),
             ("answer", texts(|line| some(&line.answer))),
+            // The number of the final answer, not a person's label.
             ("label", integers(|line| line.label.map(i64::from))),
             (
                 "scores",

@@ -16,14 +16,14 @@ use crate::reply::MeanOver;
 /// The terms of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct RunTerms {
-    /// What money counts.
+    /// The unit of the budget and of prices.
     pub unit: Unit,
     /// The budget at the start.
     #[serde(with = "goodarm_files::money::budget")]
     pub budget: Cost,
     /// The error probability.
     pub delta: f64,
-    /// What it bounds.
+    /// What `delta` bounds.
     pub guarantee: GuaranteeName,
     /// The policy that chooses the calls.
     pub policy: String,
@@ -34,9 +34,9 @@ pub struct RunTerms {
     pub stop_when_hopeless: bool,
     /// How many candidates there are.
     pub candidate_count: usize,
-    /// The verifiers, in order.
+    /// The verifiers in order, with an entry for each criterion.
     pub verifiers: Vec<VerifierTerms>,
-    /// The text of the job file, or one that replaces it.
+    /// The text of the job file, or a text in its place.
     pub job: String,
     /// The field that names a candidate.
     #[serde(default = "job_file::id_field")]
@@ -44,7 +44,7 @@ pub struct RunTerms {
     /// The files that verifiers are made of, with the BLAKE3 hashes of their contents.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// The folder that their paths start from, as seen from the run's folder.
+    /// The folder that the paths of `files` start from, relative to the run's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// Set if candidates are answers to questions: at most one answer to each is certified.
@@ -63,7 +63,7 @@ pub struct QuestionTerms {
     pub question_field: String,
     /// The field of an answer that holds its text.
     pub answer_field: String,
-    /// Of each candidate that the run began with: its question, and the number of its final answer.
+    /// For each candidate at the start: the indices of its question and of its final answer.
     pub answers: Vec<(u32, u32)>,
     /// The generators.
     pub generators: Vec<GeneratorTerms>,
@@ -81,14 +81,14 @@ pub struct GeneratorTerms {
     /// The most that an answer may cost.
     #[serde(with = "goodarm_files::money::price")]
     pub ceiling: Cost,
-    /// Whether answers may cost less.
+    /// Whether an answer may cost less than `ceiling`.
     pub metered: bool,
     /// How people are asked, if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub people: Option<PeopleTerms>,
 }
 
-/// The terms of one verifier.
+/// The terms of a verifier, or of one of its criteria.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct VerifierTerms {
     /// What reports call it.
@@ -102,9 +102,9 @@ pub struct VerifierTerms {
     /// The most that a call may cost.
     #[serde(with = "goodarm_files::money::price")]
     pub ceiling: Cost,
-    /// Whether calls may cost less.
+    /// Whether a call may cost less than `ceiling`.
     pub metered: bool,
-    /// The distribution behind its mean score.
+    /// What its mean score is the mean of.
     #[serde(default)]
     pub mean_over: MeanOver,
     /// Its criterion, if a reply has several scores.
@@ -129,7 +129,7 @@ pub struct PeopleTerms {
     /// Fields that they do not see.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hide: Vec<String>,
-    /// How many cards may wait at once; the calls of a session depend on it.
+    /// How many cards may wait at once; the choice of calls depends on it.
     pub cards_max: u32,
     /// Whether one person may be asked about the same answer several times.
     #[serde(default)]
@@ -166,7 +166,7 @@ pub struct ServiceTerms<'a> {
     pub kind: &'a str,
     /// The most that a call may cost.
     pub ceiling: Cost,
-    /// Whether calls may cost less.
+    /// Whether a call may cost less than `ceiling`.
     pub metered: bool,
     /// Whether it makes answers.
     pub is_generator: bool,
@@ -184,12 +184,12 @@ pub struct ServiceTerms<'a> {
 pub struct TermsError(String);
 
 impl RunTerms {
-    /// From the text in a journal.
+    /// Reads the terms from the text in a journal.
     pub fn read(text: &str) -> Result<Self, TermsError> {
         serde_json::from_str(text).map_err(|error| TermsError(format!("cannot be read: {error}")))
     }
 
-    /// For a journal.
+    /// The text for a journal.
     pub fn text(&self) -> String {
         serde_json::to_string(self).expect("the terms are plain data with text keys")
     }
@@ -218,7 +218,7 @@ impl RunTerms {
         let scored_by = self.verifiers.iter().enumerate().map(place).collect();
         let questions = self.questions.as_ref().map(QuestionTerms::spec);
         Problem::designed(spec, Design { scored_by, questions })
-            .map_err(|error| TermsError(format!("state no problem: {error}")))
+            .map_err(|error| TermsError(format!("are not valid: {error}")))
     }
 
     /// Whether this verifier is a solver: it is asked the question, not about an answer.
@@ -346,7 +346,7 @@ impl VerifierTerms {
 mod tests {
     use super::*;
 
-    /// With amounts as numbers.
+    /// Terms of an old journal: amounts are numbers.
     const OLD: &str = r#"{"unit":"dollars","budget":2.5,"delta":0.05,"guarantee":"holm",
         "policy":"rcb","stop_when_hopeless":true,"candidate_count":3,"verifiers":[
         {"name":"a","kind":"check","threshold":0.5,"scores":"exact","ceiling":1e-9,"metered":false},
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ledger_reserves_the_ceiling_to_the_last_digit() {
+    fn amounts_stay_exact_from_the_journal_to_the_problem() {
         let mut terms = RunTerms::read(OLD).unwrap();
         terms.budget = Cost::from_picos(123_456_789_012_345_678_901);
         terms.verifiers[1].ceiling = Cost::from_picos(12_345_678_901_234_567_891);
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_refused() {
+    fn an_invalid_budget_is_refused() {
         for budget in ["-1", "\"-1\"", "\"1e3\"", "true"] {
             let text = OLD.replace("\"budget\":2.5", &format!("\"budget\":{budget}"));
             assert!(RunTerms::read(&text).is_err(), "{budget}");

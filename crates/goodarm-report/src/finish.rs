@@ -16,7 +16,7 @@ use crate::words::{counted, printable_note, were};
 pub struct FinishedRun {
     /// Its totals, as in `summary.json`.
     pub overview: Overview,
-    /// Its page.
+    /// Whether its page, `report.html`, was written.
     pub page: PageOutcome,
 }
 
@@ -48,7 +48,7 @@ pub fn finish_run(run: &RunState<'_>, ending: &Ending) -> Result<FinishedRun, Ou
     Ok(FinishedRun { overview, page })
 }
 
-/// What a resumed run found out about the last process, a sentence each.
+/// What a resumed run found, one sentence for each finding.
 pub fn report_recovery(recovery: &Recovery) -> Vec<String> {
     let &Recovery { bytes_cut: cut, added, lost } = recovery;
     let texts = [
@@ -66,7 +66,7 @@ pub fn report_recovery(recovery: &Recovery) -> Vec<String> {
     texts.into_iter().flatten().collect()
 }
 
-/// Why a run stopped before it was finished, in full. `None` if it was not stopped.
+/// The full message why a run stopped early; `None` if it did not. `None` if it was not stopped.
 pub fn why_stopped(ending: &Ending) -> Option<String> {
     match ending {
         Ending::Done(_) | Ending::CallsUsedUp { .. } | Ending::WaitsForPeople { .. } => None,

@@ -1,4 +1,4 @@
-//! Outcomes and bills: [`Books::settle`] is the only way in.
+//! Outcomes and bills enter the books only through [`Books::settle`].
 
 use thiserror::Error;
 
@@ -14,7 +14,7 @@ use crate::units::{ArmId, AttributeId};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settlement {
-    /// The new arm: an answer that was made, or proposed by a vote.
+    /// The new arm: an answer that was generated, or proposed by a solver's reply.
     pub born: Option<ArmId>,
 }
 
@@ -28,7 +28,7 @@ pub enum SettleError {
     /// The call was asked for another kind of outcome, or for another number of scores.
     #[error("ticket {} was asked for another kind of outcome: one score, several, or an answer", .0.0)]
     OtherReply(Ticket),
-    /// The attribute does not allow this score. Below its lowest, the call has failed by
+    /// The attribute does not allow this score. A single score below the lowest must be settled as
     /// [`BlockingFailure::BelowLowest`](crate::BlockingFailure::BelowLowest).
     #[error("score {score} of attribute {attribute} is {reason}")]
     Score {
@@ -54,6 +54,7 @@ impl Books {
         match (call.position.target, outcome) {
             (_, Outcome::Failed(failure)) => Ok(self.fail(ticket, &call, *failure, bill)),
             (Target::Arm(arm, lead), outcome) => {
+                // A call of `lead` scores its members: the criteria of one reply, or `lead` alone.
                 let members = self.problem.members(lead);
                 let scores = match outcome {
                     Outcome::Score(score) if members.len() == 1 => {
@@ -66,7 +67,7 @@ impl Books {
                 };
                 self.take_back(ticket, &call, bill);
                 self.bill(&call, bill);
-                // The verifier did not judge by a score that is missing.
+                // A missing score counts as the lowest, but it is not a verdict of the verifier.
                 let is_scored = |member| outcome.score(member).is_some();
                 self.observe((arm, call.position.order), lead, scores, is_scored);
                 Ok(Settlement::default())
@@ -106,7 +107,7 @@ impl Books {
             Target::Question(question, source) => {
                 let void =
                     matches!(failure, Failure::Void(it) if it != VoidFailure::LostRepeatable);
-                // An answered question, or one closed to votes, takes no more calls.
+                // A question with a certified answer, or one closed to votes, takes no more calls.
                 if void && self.may_retry(question, source) && self.retry(call) {
                     self.forget_on_question(target, order);
                 } else {
@@ -131,7 +132,7 @@ impl Books {
             Failure::Void(_) => true,
             Failure::Blocking(_) | Failure::Counted(_) => false,
         };
-        // Nothing later in the stream of an arm that has left will ever be needed.
+        // An arm that is no longer active needs no later call of its stream.
         if void && !self.is_active(arm) {
             return;
         }
@@ -186,9 +187,8 @@ impl Books {
         is_raised
     }
 
-    /// A call that never began leaves no trace in its stream: later calls move up, and its retry will be
-    /// the last. At the old position the retry's score, which is drawn later, would count before
-    /// scores that it may depend on.
+    /// Removes a void call from its stream: later calls move up, and its retry will be the last. At the old
+    /// position the retry's score would count before scores that were drawn earlier, and it may depend on them.
     fn forget(&mut self, arm: ArmId, lead: AttributeId, order: u64) {
         for &member in self.problem.members(lead) {
             self.pairs.forget(arm, member, order);
@@ -280,8 +280,8 @@ impl Books {
         }
     }
 
-    /// The score of a pair by a call of its stream that is back and waits for an earlier one. The inner
-    /// `Option` is `None` if no number can replace that score.
+    /// The pair's score from the call at `order`, if that call is back and waits for an earlier one. The inner
+    /// `Option` is `None` if no number can replace the score.
     pub(super) fn early_score(
         &self,
         arm: ArmId,
@@ -301,12 +301,12 @@ impl Books {
         }
     }
 
-    /// No number can replace this score, so no later one of the pair can count.
+    /// Closes the pair: no number can replace this score, so no later score can count.
     fn block(&mut self, arm: ArmId, attribute: AttributeId) {
         self.pairs.get_mut(arm, attribute).evidence.closed = true;
         self.changes.push(Change::Observed(arm, attribute));
-        // A running maximum may be enough when the level falls; a present value that lacks a score
-        // never is.
+        // Other guarantees keep the maximum of the evidence, which may be enough when the level falls. This one
+        // uses the current value, which cannot be known without the score.
         if self.problem.guarantee() == Guarantee::FalseDiscovery && self.is_active(arm) {
             self.arms.certifier.update(arm, f64::NEG_INFINITY);
             self.leave(arm);

@@ -1,12 +1,14 @@
 //! P(any certificate is wrong) ≤ δ, with shares of δ that are lent to arms and come back.
 //!
-//! There is a pool, at first all of δ. An arm is lent a share α of it, and is certified when every
-//! attribute's evidence *since then* reaches 1/α; its share then returns. Why that is allowed: let
-//! m be an attribute that a bad arm fails, E its evidence since the loan, and V the pool + the
-//! shares of good arms + Σ α E over bad arms. Up to the first wrong certificate a call cannot be
-//! expected to raise V, a loan leaves it as it is, so does a good arm's certificate, and a release
-//! returns at most α E. So V is a supermartingale that starts at δ, and a wrong certificate needs
-//! α E ≥ 1 at some time, which makes V ≥ 1. No set of arms is fixed: they may be added at any time.
+//! There is a pool, at first all of δ. An arm is lent α = δ × share from it. It is certified when E, the
+//! exponential of its evidence *since the loan*, reaches 1/α for every attribute; then α returns. A loan may also
+//! be released: then α min(1, E) returns, with the smallest E of its attributes.
+//!
+//! Why this is allowed: let m be an attribute that a bad arm fails, E that of m, and V the pool + Σ α over good
+//! arms + Σ α E over bad arms. Up to the first wrong certificate nothing raises V in expectation: a call does not,
+//! a loan and a good arm's certificate leave V as it is, and a bad arm's release returns at most α E. So V is a
+//! supermartingale that starts at δ. A wrong certificate needs α E ≥ 1, so V ≥ 1. By Ville's inequality the
+//! probability of that is at most δ. Arms may be added at any time.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,9 +23,9 @@ pub struct Lending {
     delta: ErrorRate,
     pool: Share,
     loans: Vec<Loan>,
-    /// Shares that are lent, to arms that are neither certified nor exactly bad.
+    /// Shares that are lent, and neither returned nor released.
     out_count: usize,
-    /// Shares that came back as less than half.
+    /// Released shares of which less than half came back.
     lost_count: usize,
     /// Arms that take pulls and have no share.
     idle_count: usize,
@@ -78,12 +80,12 @@ impl Lending {
         (share > Share::NONE).then_some(share)
     }
 
-    /// Infinite for an arm without a share, which has no evidence.
+    /// What the arm's evidence must reach; infinite without a share.
     pub(crate) fn level(&self, arm: ArmId) -> f64 {
         self.loans[arm.index()].level
     }
 
-    /// The arm is idle, and the share is in the pool.
+    /// The arm must have no share, and the pool must hold this one.
     pub(crate) fn lend(&mut self, arm: ArmId, share: Share) {
         self.pool = self.pool.minus(share);
         self.loans[arm.index()] = Loan { share, level: self.delta.level_of(share) };
@@ -91,8 +93,8 @@ impl Lending {
         self.idle_count -= 1;
     }
 
-    /// Takes back α min(1, E), E the arm's smallest present evidence with calls in flight counted as
-    /// their lowest score; the rest of the share is lost.
+    /// Returns α min(1, E) to the pool; the rest is lost. E is the smallest of the arm's attributes, with each call
+    /// in flight counted as the lowest score.
     pub(crate) fn release(&mut self, arm: ArmId, log_e_min: f64) {
         let Loan { share, .. } = core::mem::replace(&mut self.loans[arm.index()], Loan::IDLE);
         let kept = libm::exp(log_e_min.min(0.0)) * ROUND_DOWN;
@@ -113,7 +115,7 @@ impl Lending {
         vec![Certificate { arm, level }]
     }
 
-    /// An arm that an exact verifier failed could never be certified: V counts its share in full.
+    /// An arm that an exact verifier failed is never certified. V may count it like a good arm, so all of α returns.
     pub(crate) fn exclude_exactly_bad(&mut self, arm: ArmId) {
         if self.share(arm).is_some() {
             self.return_all(arm);
@@ -126,7 +128,7 @@ impl Lending {
         self.idle_count += count;
     }
 
-    /// An arm takes no more pulls, so it will not borrow.
+    /// An arm takes no more pulls, so it will not borrow. Comes before [`Self::exclude_exactly_bad`].
     pub(crate) fn leave(&mut self, arm: ArmId) {
         if self.share(arm).is_none() {
             self.idle_count -= 1;

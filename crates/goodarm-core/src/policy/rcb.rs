@@ -1,6 +1,6 @@
-//! `rcb`: the staged remaining-cost index, our default.
+//! `rcb`, the default policy: a staged remaining-cost index.
 //!
-//! The *index* of an arm estimates the cost of one certificate by testing arms like it:
+//! The *index* of an arm estimates the cost of one certificate if only arms like it are tested:
 //!
 //! I = Σ_j c_j (r_j - t_j + t_j/P_j), over its unresolved attributes j in the order of their tests, where
 //!
@@ -9,12 +9,12 @@
 //! - t is `Outlook::revision`, at most r: calls after which the belief may change,
 //! - P_j is the probability that attribute j and all later ones pass.
 //!
-//! The t calls of a test are paid for each arm that is tried, 1/P_j arms for each that passes, because
-//! testing stops at the first attribute that fails. The other r - t calls are paid only for that arm. Attributes
-//! are tested in the order of `rejection_cost`, cheapest first. The policy pulls the arm with the smallest
-//! index on its first attribute.
+//! Testing stops at the first attribute that fails, so 1/P_j arms reach test j for each arm that passes all. Each
+//! costs t calls there. The other r - t calls are paid only for the arm that passes. Attributes are tested in the
+//! order of `rejection_cost`, cheapest first. The policy takes the arm with the smallest index and calls its first
+//! attribute.
 //!
-//! It is a Gittins rate with abandonment between stages. Beliefs come from the attribute's prior, learned over
+//! The index is a Gittins index with abandonment between stages. Beliefs come from the attribute's prior, learned over
 //! all arms, and from the arm's own scores. `docs/explanation/how-the-policy-thinks.md` calls the index the
 //! price of an answer.
 
@@ -54,7 +54,7 @@ struct QuestionRanking {
 
 #[derive(Clone, Debug, Default)]
 struct RemainingCost {
-    /// The level of arms without a share of δ when all arms were last rated.
+    /// The level that an arm without a share would get if it borrowed, computed when all arms were last rated.
     offered_level: f64,
     /// The number of scores when all arms were last rated.
     rated_at: u64,
@@ -62,7 +62,7 @@ struct RemainingCost {
     epoch: u64,
     fresh_rule: FreshRule,
     population: Population,
-    /// The rating that all arms without a call share. The outer `None`: not computed since all arms were last
+    /// The one rating of all arms without a call. The outer `None`: not computed since all arms were last
     /// rated. The inner `None`: such an arm should not be pulled.
     untouched: Option<Option<Rating>>,
     /// The unresolved attributes of the arm that is being rated, in the order of their tests. A field to save
@@ -83,7 +83,7 @@ impl Rcb {
         Self::with_fresh_rule(seed, FreshRule::default())
     }
 
-    /// With another rule for when a question gets another answer.
+    /// With this rule for when a question gets a new answer.
     pub fn with_fresh_rule(seed: u64, fresh_rule: FreshRule) -> Self {
         let rule = RemainingCost { fresh_rule, ..RemainingCost::default() };
         let keys = MinTree::new(0, f64::ABSENT);
@@ -120,7 +120,7 @@ impl Default for Rcb {
 /// One unresolved attribute of an arm, or several that the same calls score.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// The attribute whose calls score all of them.
+    /// The *lead*: the attribute whose calls score all of them.
     attribute: AttributeId,
     cost: f64,
     outlook: Outlook,
@@ -186,7 +186,7 @@ impl RemainingCost {
         rate_stages(&self.stages, factor).filter(|rating| self.may_be_next(books, rating.attribute))
     }
 
-    /// People are asked only about answers without other calls in flight: another reply may make the question
+    /// People are asked only about answers without other calls in flight: another reply may make this
     /// unnecessary.
     fn may_be_next(&self, books: &Books, next: AttributeId) -> bool {
         let is_awaited = |stage: &Stage| stage.attribute != next && stage.ahead > 0;
@@ -201,12 +201,13 @@ impl RemainingCost {
         let problem = books.problem();
         let bills = ExpectedBills::of(books, arm);
         for (attribute, pair) in problem.attributes().zip(books.pairs.of(arm)) {
+            // Evidence counts from here: 0, or ξ with the paper's certificate.
             let base = books.pairs.base(attribute);
             if pair.evidence.value >= books.arms.level(arm) + base {
                 continue;
             }
-            // An arm is not begun if one of its attributes cannot be paid for, or gets no more calls: it is
-            // blocked, or exact and already called.
+            // An arm is not begun if one of its attributes cannot be paid for, or gets no more calls because
+            // it is blocked, or exact and already called.
             let lane = books.lane_of(attribute);
             if !lane.is_affordable || pair.evidence.closed {
                 return None;
@@ -253,8 +254,8 @@ impl RemainingCost {
         if books.pool().is_some() { self.offered_level } else { books.arms.level_of_fresh() }
     }
 
-    /// Whether the arm should get a share before the next call, so that this call is evidence: a large enough
-    /// part of its expected cost is paid, and it will probably pass.
+    /// Whether the arm should get a share before the next call, so that this call is evidence: if a large part
+    /// of its expected cost is paid, or a smaller part and it will probably pass.
     fn should_borrow(&mut self, books: &Books, choice: Choice, share: Share) -> bool {
         let Target::Arm(arm, attribute) = choice.target else { return false };
         let problem = books.problem();
@@ -318,7 +319,7 @@ fn add_stage(
     new: impl FnOnce() -> Stage,
 ) {
     let stage = match stages.iter().position(|stage| stage.attribute == lead) {
-        // Each call scores all of them. The longest decides the number of calls, and all must pass.
+        // Each call scores all of them. The one with most calls to go decides their number, and all must pass.
         Some(earlier) => stages.remove(earlier).with(outlook),
         None => new(),
     };
@@ -327,7 +328,7 @@ fn add_stage(
 }
 
 /// The order of tests: √(c t)/(1 - P), with P of this stage alone. A test comes early if it is cheap and likely to
-/// fail.
+/// fail. Without the root the order would be optimal for a known P.
 fn rejection_cost(cost: f64, outlook: Outlook) -> f64 {
     libm::sqrt(cost * outlook.revision) / (1.0 - outlook.pass_probability + FAILURE_MIN)
 }
@@ -418,11 +419,11 @@ impl Policy for Rcb {
     }
 }
 
-/// Evidence beyond the level that `remaining` includes: the random walk that must cross the level fluctuates.
+/// `remaining` counts calls until the evidence is this far above the level, because evidence fluctuates.
 const MARGIN: f64 = 1.3;
 /// `remaining` assumes a gap this many standard deviations above the believed one.
 const OPTIMISM: f64 = 2.0;
-/// Lowers the index of arms with a share of δ: if they are not certified, the share is lost.
+/// Lowers the index of arms with a share of δ: if they are not certified, part of the share is lost.
 const LENT_ARM_FACTOR: f64 = 0.6;
 /// An arm borrows a share when this part of its expected cost is paid and its probability of passing is above
 /// `BORROW_PROBABILITY_MIN`.

@@ -51,7 +51,7 @@ impl Run {
         let mut tick = tokio::time::interval(TICK);
         let mut phase = Phase::Working;
         let ending = loop {
-            // A frame must not grow without end: replies that the disk has no room for wait in the engine.
+            // A journal frame has a largest size: further replies wait in the engine until it is written.
             while !self.work.disk.is_full()
                 && let Some(returned) = self.engine.take()
             {
@@ -177,7 +177,7 @@ impl Run {
         }
     }
 
-    /// Settles calls that were not started as void, so that a crash does not count them as lost.
+    /// Settles as void the calls that were not started, so that a crash does not count them as lost.
     fn take_back(&mut self) {
         for PendingCall { call, .. } in self.work.disk.take_back() {
             self.settle(call, Reply::void(VoidFailure::NotConnected), Origin::Unstarted);
@@ -243,15 +243,15 @@ impl Run {
         Ok(Next::More)
     }
 
-    /// Waits for the calls in flight. The run ends instead if they all wait for people and either the run does
+    /// Usually [`Next::Wait`]. The run ends if all calls in flight wait for people and either the run does
     /// not wait for people, or all answers are decided: a card that is still open stays unanswered and unpaid.
     fn wait(&mut self) -> Result<Next, RunError> {
         let books = self.work.books();
         let is_decided =
             books.status_count(ArmStatus::Undecided) == 0 && books.problem().questions().is_none();
-        let are_people_left = self.machine_calls_in_flight() == 0 && self.people.count() > 0;
+        let are_only_people_left = self.machine_calls_in_flight() == 0 && self.people.count() > 0;
         if self.people.are_waited_for && !is_decided
-            || !are_people_left
+            || !are_only_people_left
             || self.people.has_answers()?
         {
             return Ok(Next::Wait);
@@ -279,14 +279,14 @@ enum Phase {
     Leaving,
 }
 
-/// What to do after all has been asked for.
+/// What to do after [`Run::ask_all`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Next {
     /// There is more to ask for.
     More,
     /// Nothing until a call comes back.
     Wait,
-    /// Nothing.
+    /// The run ends like this.
     Done(Ending),
 }
 

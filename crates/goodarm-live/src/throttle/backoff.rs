@@ -9,12 +9,12 @@ use tokio::time::Instant;
 #[derive(Clone, Debug)]
 pub(super) struct Backoff {
     closed_until: Option<Instant>,
-    /// The shortest next pause.
+    /// The next pause, unless the service asks for a longer one or the outage is young.
     wait: Duration,
     outage: Option<Outage>,
 }
 
-/// A time without answers, or without scores.
+/// A time without replies, or without scores.
 #[derive(Clone, Debug)]
 pub(super) struct Outage {
     pub(super) since: Instant,
@@ -24,13 +24,13 @@ pub(super) struct Outage {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutageKind {
-    /// Until an answer comes.
+    /// It throttles calls, until a reply comes.
     Busy,
-    /// Until an answer comes: no work was begun.
+    /// It cannot be reached, until a reply comes. No work was begun.
     Down,
-    /// Until an answer comes: calls were made, and count.
+    /// Several calls broke, until a reply comes. They count.
     Broken,
-    /// Until a score comes: answers do come.
+    /// Replies come, but no scores, until a score comes.
     Unscored,
     /// For good: it cannot be started.
     Hopeless,
@@ -72,7 +72,7 @@ impl Backoff {
         }
         let now = Instant::now();
         let since = self.outage.as_ref().map_or(now, |outage| outage.since);
-        // It may be starting just now.
+        // The service may just be starting.
         let is_young = matches!(kind, OutageKind::Down | OutageKind::Broken)
             && now.duration_since(since) < YOUNG;
         let wait = if is_young { self.wait.min(WAIT_YOUNG_MAX) } else { self.wait };
@@ -83,7 +83,7 @@ impl Backoff {
         self.outage = Some(Outage { since, kind, reason });
     }
 
-    /// Ends an outage of such a kind. Returns whether there was one.
+    /// Ends the outage if `is_over` holds for its kind. Returns whether it did.
     pub(super) fn end(&mut self, is_over: impl FnOnce(OutageKind) -> bool) -> bool {
         let ends = self.outage.as_ref().is_some_and(|outage| is_over(outage.kind));
         if ends {

@@ -18,15 +18,15 @@ use crate::reply::ServiceWarning;
 pub struct Header {
     /// The version of goodarm that began the run, for people.
     pub version: String,
-    /// The number of the rules that decide; see [`goodarm_core::DECISIONS`].
+    /// The version of the decision rules; see [`goodarm_core::DECISIONS`].
     pub decisions: u32,
     /// The terms of the run, as JSON.
     pub terms: String,
     /// The fingerprint of the candidates.
     pub candidates: [u8; 32],
-    /// How many arms there are.
+    /// Arms at the start; more may be added.
     pub arm_count: u64,
-    /// How many attributes there are.
+    /// Attributes; fixed for the run.
     pub attribute_count: u64,
 }
 
@@ -35,29 +35,29 @@ pub struct Header {
 pub struct Record<'a> {
     /// What happened.
     pub event: Event,
-    /// What belongs to the event besides; empty for most.
+    /// Details of the event; empty for most.
     pub note: Note<'a>,
 }
 
-/// What people may want to know about a call that came back, or who the arms are that were added.
+/// What people may want to know about a call that came back, or which arms were added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Note<'a> {
     /// How long it took.
     pub latency: Duration,
-    /// What the verifier said, as far as it is kept; of a fresh answer, all of it.
+    /// The text of the reply, possibly cut; a new answer is kept whole.
     pub reply: Cow<'a, str>,
-    /// Of a call about a question, the final answer; of a long one, its hash.
+    /// The final answer that a call about a question gave; its hash if it is long.
     pub answer: Cow<'a, str>,
-    /// Why there is no score, or why some are lacking, in words.
+    /// Why there is no score, or why some scores are missing, in words.
     pub reason: Cow<'a, str>,
-    /// What is to be known about the verifier since this call.
+    /// A warning about the verifier, raised by this call.
     pub warning: Option<ServiceWarning>,
-    /// Where arms were added, the fingerprint of all candidates with the new ones.
+    /// If arms were added: the fingerprint of all candidates, including the new ones.
     pub candidates: [u8; 32],
 }
 
 impl Note<'_> {
-    /// The same note, with the texts of this one.
+    /// A copy that borrows the texts.
     pub fn borrowed(&self) -> Note<'_> {
         Note {
             latency: self.latency,
@@ -69,7 +69,7 @@ impl Note<'_> {
         }
     }
 
-    /// The same note, with texts of its own.
+    /// The note with owned texts.
     pub fn into_owned(self) -> Note<'static> {
         Note {
             latency: self.latency,
@@ -120,12 +120,12 @@ impl Header {
         put_number(bytes, self.attribute_count);
     }
 
-    /// The format that the journal is written in, which stands in front of its header.
+    /// The format version of the journal: the first number of its header.
     pub(super) fn format(input: &mut Input<'_>) -> Result<u64, MalformedRecord> {
         if input.byte()? == TAG_HEADER { input.number() } else { Err(MalformedRecord::NoHeader) }
     }
 
-    /// What stands behind the format, if this goodarm reads that.
+    /// The rest of the header, in a format that this version can read.
     pub(super) fn decode(format: u64, input: &mut Input<'_>) -> Result<Self, MalformedRecord> {
         Ok(Self {
             version: input.text()?.to_owned(),
@@ -181,6 +181,7 @@ impl Record<'_> {
                 put_number(bytes, scores.len() as u64);
                 scores.iter().for_each(|score| put_score_or_none(bytes, *score));
             }
+            // The number of the final answer plus 1; 0 if it could not be read.
             Outcome::Answer(label) => {
                 put_number(bytes, label.map_or(0, |label| u64::from(label.0) + 1));
             }
@@ -221,7 +222,7 @@ fn put_asked(bytes: &mut Vec<u8>, ticket: Ticket, target: Target, loan: Option<(
         }
     }
     let Some((arm, Loan { share, weights })) = loan else { return };
-    // A call on an arm comes after a loan to that arm.
+    // With a call about an arm, the loan is to that arm, which is already written.
     if matches!(target, Target::Question(..)) {
         put_number(bytes, arm.0.into());
     }
@@ -263,7 +264,7 @@ fn settled<'a>(
         TAG_TOLD => Outcome::Score(input.score()?),
         TAG_TOLD_ALL => {
             let count = input.number()?;
-            // No call has more, and no room is made for a count that lies.
+            // No call has more scores. A damaged count must not allocate memory.
             if count > ATTRIBUTES_MAX as u64 {
                 return Err(MalformedRecord::Number);
             }
@@ -318,7 +319,7 @@ impl<'a> Record<'a> {
         Ok(Self { event, note })
     }
 
-    /// Refuses pairs that the journal does not know by now: readers use them as indices.
+    /// Refuses arms and attributes that do not exist yet: readers use them as indices.
     #[inline]
     pub(super) fn check(
         &self,
@@ -350,7 +351,7 @@ impl<'a> Record<'a> {
             Event::ArmsAdded { count } => {
                 *arms_added = arms_added.saturating_add((*count).into());
             }
-            // It may be a new answer, which the books know.
+            // It may add an arm. Only the books know, so this count is an upper bound.
             Event::Settled { outcome: Outcome::Answer(_), .. } => {
                 *arms_added = arms_added.saturating_add(1);
             }
