@@ -163,8 +163,8 @@ pub fn figure(plan: &Plan) -> Figure {
     let asymptotic = plan.steps.iter().filter_map(asymptotic);
     let mut series = vec![
         realistic("median session", 3, |spread| spread.median),
-        realistic("one in ten is cheaper", 4, |spread| spread.low),
-        realistic("one in ten is dearer", 2, |spread| spread.high),
+        realistic("one in ten costs less", 4, |spread| spread.low),
+        realistic("one in ten costs more", 2, |spread| spread.high),
     ];
     if plan.questions.is_none() {
         series.push(Series::new(

@@ -19,7 +19,7 @@ const LIMITS: [(&str, f64); 16] = [
     ("goodarm-files", 0.3),
     ("goodarm-lab", 0.3),
     ("goodarm-live", 0.3),
-    ("goodarm-plan", 0.4),
+    ("goodarm-plan", 0.0),
     ("goodarm-plot", 0.3),
     ("goodarm-py", 0.3),
     ("goodarm-record", 0.3),
