@@ -15,8 +15,8 @@ use goodarm_files::words::in_short;
 #[derive(Debug)]
 pub(super) struct Schema {
     validator: Validator,
-    /// The number of JSON values in the schema, each reference replaced by its target.
-    size: u64,
+    /// The number of JSON values in the schema, each reference replaced by its target; more where it divides.
+    looks_per_value: u64,
     compares_elements: bool,
 }
 
@@ -45,8 +45,13 @@ impl Schema {
             }
             Some(table) => table,
         };
-        let mut survey =
-            Survey { root: schema, references: Vec::new(), size: 0, compares_elements: false };
+        let mut survey = Survey {
+            root: schema,
+            references: Vec::new(),
+            size: 0,
+            division_looks: 0,
+            compares_elements: false,
+        };
         survey.visit(schema, 0).map_err(wrong)?;
         // Without look-around and back-references, a search is one pass.
         let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES_MAX);
@@ -58,7 +63,11 @@ impl Schema {
             };
             wrong(format!("{error}{hint}"))
         })?;
-        Ok(Self { validator, size: survey.size, compares_elements: survey.compares_elements })
+        Ok(Self {
+            validator,
+            looks_per_value: survey.size + survey.division_looks,
+            compares_elements: survey.compares_elements,
+        })
     }
 
     /// Whether an answer is accepted, and why not.
@@ -79,7 +88,7 @@ impl Schema {
         };
         // Each part of the schema looks at a value at most once.
         let compared = if self.compares_elements { longest_array(value) } else { 0 };
-        let looks = value_steps(value) * (self.size + compared);
+        let looks = value_steps(value) * (self.looks_per_value + compared);
         steps.take(looks / LOOKS_PER_STEP)?;
         if self.validator.is_valid(value) {
             return Ok((true, "accepted by the schema".into()));
@@ -105,6 +114,7 @@ struct Survey<'a> {
     /// The references that lead to the present place.
     references: Vec<&'a str>,
     size: u64,
+    division_looks: u64,
     compares_elements: bool,
 }
 
@@ -153,6 +163,7 @@ impl<'a> Survey<'a> {
                 ));
             }
             ("uniqueItems", Value::Bool(true)) => self.compares_elements = true,
+            ("multipleOf", Value::Number(_)) => self.division_looks += DIVISION_LOOKS,
             _ => {}
         }
         self.visit(value, depth + 1)
@@ -223,5 +234,7 @@ const SIZE_MAX: u64 = 10_000;
 const DEPTH_MAX: usize = 256;
 /// Most parts of a schema never look at most values.
 const LOOKS_PER_STEP: u64 = 32;
+/// A division by a number such as 0.0000001 is exact, with integers of a thousand bits.
+const DIVISION_LOOKS: u64 = 3000;
 const ERROR_BYTES: u64 = 500;
 const ERRORS_BYTES_MAX: u64 = 128 << 20;

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use goodarm_record::reply::Verdict;
 use serde_json::json;
@@ -232,11 +232,11 @@ fn a_hostile_megabyte_does_not_delay_a_check() {
         if extract == "json" {
             keys["pointer"] = json!("/a");
         }
-        let start = std::time::Instant::now();
+        let start = Stopwatch::start();
         let fields = json!({"answer": text, "gold": text});
         let reply = new(keys, Path::new(".")).unwrap().check(&candidate(fields));
         assert!(matches!(reply.verdict, Verdict::Score(_)));
-        assert!(start.elapsed() < Duration::from_secs(30), "{extract} {}", &text[..20]);
+        assert!(start.used() < Duration::from_secs(3), "{extract} {}", &text[..20]);
     }
 }
 
@@ -335,12 +335,34 @@ fn hostile_json_does_not_delay_a_schema() {
         (json!({"type": "array"}), nested("[[", "", "]]")),
     ];
     for (schema, answer) in cases {
-        let start = std::time::Instant::now();
+        let start = Stopwatch::start();
         let start_of = |text: &str| text.chars().take(20).collect::<String>();
         let named = format!("{} {}", start_of(&schema.to_string()), start_of(&answer));
         let keys = json!({"check": "json-schema", "schema": schema});
         let reply = new(keys, Path::new(".")).unwrap().check(&candidate(json!({"answer": answer})));
         assert!(matches!(reply.verdict, Verdict::Score(_)));
-        assert!(start.elapsed() < Duration::from_secs(30), "{named}");
+        assert!(start.used() < Duration::from_secs(3), "{named}");
     }
+}
+
+/// The time that this thread has worked, where the system tells it: other work on the machine does not count.
+struct Stopwatch(Instant, Option<Duration>);
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self(Instant::now(), worked())
+    }
+
+    fn used(&self) -> Duration {
+        match (self.1, worked()) {
+            (Some(before), Some(now)) => now - before,
+            _ => self.0.elapsed(),
+        }
+    }
+}
+
+/// Linux has the nanoseconds of a thread on a processor as the first number of this file.
+fn worked() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
