@@ -385,7 +385,7 @@ class Results:
         self,
         by: str,
         said: list[tuple[str | None, bool | None]],
-        terms: tuple[float | None, str | None, int | None],
+        terms: tuple[float | None, int | None],
     ) -> int:
         """Records labels for the next cards, or for the named ones; returns how many were recorded."""
     def write_report(self, out: Path | None = None) -> Path:
