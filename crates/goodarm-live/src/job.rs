@@ -184,7 +184,7 @@ impl Job {
         Self::parse(path, reader::text_at(path)?, inputs)
     }
 
-    /// Reads a job from its text. `path` is the job file, which need not exist: the job's paths start from its folder.
+    /// Reads a job from its text. `path` is the job file, which need not exist; paths in the job start at its folder.
     pub fn parse(path: &Path, text: String, inputs: JobInputs) -> Result<Self, JobError> {
         reader::parse(path, text, inputs)
     }
