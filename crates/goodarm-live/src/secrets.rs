@@ -1,4 +1,4 @@
-//! Removes the keys of a job from texts, as they are and in the usual encodings.
+//! Removes the secrets of a job, such as API keys, from texts: as they are, and in the usual encodings.
 //!
 //! Each service lists its secrets. The job combines them into one `Redactor`, which every text of a service passes
 //! before it is cut, kept or shown.

@@ -52,7 +52,7 @@ pub struct Manifest {
     pub price: Option<Pricing>,
     /// The most time and tokens of a call; [`Remote::input_tokens`] has the part that depends on the candidate.
     pub extent: Extent,
-    /// The number of addresses that requests are spread over; [`attempt::attempts_at`] chooses the next.
+    /// The number of addresses that requests are spread over; [`attempt::attempts_at`] passes the one to use.
     pub address_count: usize,
     /// Files and sockets that one request in flight keeps open.
     pub files_per_request: usize,
@@ -200,9 +200,9 @@ pub trait Local: Send + Sync {
     fn answer(&self, call: CallContext<'_>) -> Dispatch;
 }
 
-/// What becomes of a call that is dispatched to a machine.
+/// The result of dispatching a call that people do not answer.
 pub enum Dispatch {
-    /// This process has evaluated it, in about a millisecond.
+    /// The reply: this process has evaluated the call, in about a millisecond.
     Now(Reply),
     /// The call takes longer, and is still to be made.
     Later(CallTask),
@@ -216,7 +216,7 @@ pub enum CallTask {
     Remote(Arc<dyn Remote>),
 }
 
-/// Evaluates a candidate. It may take long.
+/// A function that evaluates a candidate. It may take long.
 pub type Work = Arc<dyn Fn(&Candidate) -> Reply + Send + Sync>;
 
 /// Identifies a call: the `order`-th one, counted from 0, of a service about a candidate or a question.
@@ -290,7 +290,7 @@ impl Service {
         self
     }
 
-    /// Whether this process evaluates it.
+    /// Whether this process evaluates the service.
     pub const fn is_local(&self) -> bool {
         matches!(self.reach, Reach::Local(_))
     }
@@ -320,7 +320,7 @@ impl Service {
         }
     }
 
-    /// What people should know about it so far.
+    /// What people should know about the service so far.
     pub fn warnings(&self) -> Vec<ServiceWarning> {
         match &self.reach {
             Reach::Remote(remote) => remote.warnings(),

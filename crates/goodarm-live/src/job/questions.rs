@@ -237,6 +237,6 @@ impl JobSubjects {
 const RCB: &str = "rcb";
 /// The text of a placeholder for an answer that is not made yet.
 const PLACEHOLDER: &str = "1";
-/// The text of such a placeholder where people see it.
+/// The same placeholder for people to read.
 const MADE_UP: &str = "(an answer that is not made yet)";
 const QUESTIONS_AT_ONCE: usize = 64;

@@ -83,8 +83,8 @@ pub struct ServiceSpec {
     pub name: String,
     /// Its kind in the run terms.
     pub kind: String,
-    /// What distinguishes it from others of its kind, such as a version or a prompt: a run is not resumed
-    /// with another.
+    /// What distinguishes it from other services of its kind, such as a version or a prompt. A run is not resumed if
+    /// this has changed.
     pub identity: String,
     /// The mean score that an answer must reach; some verifiers have a default.
     pub threshold: Option<f64>,
@@ -101,10 +101,11 @@ pub struct ServiceSpec {
     pub rate: Option<f64>,
     /// Calls that may be in flight at once; `None` for the `concurrency` of the job.
     pub concurrency: Option<usize>,
-    /// Retries of one call after failed attempts (429, 503, no connection) before it is given up and counts as
-    /// the lowest score. `None`: unlimited during an outage; five while other calls get replies.
+    /// Retries of one call after failed attempts (429, 503, no connection) before it is given up and counts as the
+    /// lowest score. With `None`, retries are unlimited during an outage, and five while other calls get replies (up
+    /// to twenty if the server is busy).
     pub retries: Option<u32>,
-    /// How long it may be down before the run stops, to be resumed.
+    /// How long the service may be down before the run stops; the run can be resumed later.
     pub patience: Duration,
     /// How it is called.
     pub service: Service,

@@ -34,9 +34,9 @@ pub enum Attempt<T> {
     Mistrusted(Reply),
 }
 
-/// Makes attempts at one call until one of them ends it; each waits for its turn. The error is the reply of a call
-/// that got none from the service: the service broke or was given up, the run stops, the `retries` of the job are
-/// used up, or the call is throttled again and again while other calls get replies.
+/// Makes attempts at one call until one of them ends it; each waits for its turn. If the service sends no reply, the
+/// error is a reply that says why: the service broke or is given up, the run stops, the `retries` of the job are used
+/// up, or the call is throttled again and again while other calls get replies.
 pub async fn attempts<T, F>(throttle: &Throttle, mut attempt: impl FnMut() -> F) -> Result<T, Reply>
 where
     F: Future<Output = Attempt<T>>,

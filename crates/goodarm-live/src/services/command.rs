@@ -88,7 +88,7 @@ enum ProcessOutcome {
         reason: String,
         output: Vec<u8>,
     },
-    /// It wrote unsolicited output, so it is unknown which request its other lines belong to.
+    /// The process wrote unsolicited output, so it is unknown which request its other lines belong to.
     Mistrusted {
         /// The unsolicited output, shortened and without secrets.
         unasked: String,
@@ -223,9 +223,9 @@ impl Program {
         }
     }
 
-    /// The visible files that its scores depend on: a program that is named by its path, and every argument that
-    /// is a file, or has one after a `=`. In a shell line a bare word may be anything, so there only words count
-    /// that look like a file and are not written to.
+    /// The files that the scores visibly depend on: a program that is named by its path, and every argument that is
+    /// a file, or has a file after a `=`. In a shell line only words with a `.` or a slash count, since a bare word
+    /// may be anything, and only if the line does not write to them.
     fn files(&self, keys: &CommandKeys) -> Vec<Fingerprint> {
         let mut words: Vec<&str> = Vec::new();
         if let Some(line) = &keys.shell {

@@ -228,7 +228,7 @@ fn longest_array(value: &Value) -> u64 {
 
 /// The beginning of the message of `serde_json` about values that are nested too deeply.
 const TOO_DEEP: &str = "recursion limit exceeded";
-/// Larger patterns may be searched state by state.
+/// The largest compiled pattern. The search for a larger one may go state by state, which is slow.
 const PATTERN_BYTES_MAX: usize = 256 << 10;
 const PATTERN_HINT: &str = ": a pattern without look-around and back-references, and of fewer states (maxLength limits a length)";
 const SIZE_MAX: u64 = 10_000;

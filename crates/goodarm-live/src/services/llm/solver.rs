@@ -80,9 +80,9 @@ impl Solver {
         reply.as_ref().map_or(true, |said| self.extractor.is_quick_for(&said.text))
     }
 
-    /// The reply of a call, given its votes: whether their most frequent final answer is `answer`, the candidate's
-    /// own; without `answer`, that final answer itself. A vote that failed, or has no final answer, votes for no
-    /// answer.
+    /// The reply of a call, given its votes. With `answer`, the final answer of the candidate, this is a score:
+    /// whether the most votes are for `answer`. Without it, this is the final answer with the most votes. A vote
+    /// that failed, or has no final answer, is for no answer.
     pub(super) fn count(
         &self,
         answer: Option<&str>,
