@@ -37,9 +37,9 @@ use crate::transcript::Exchange;
 
 /// A job, ready to run.
 pub struct Job {
-    /// Its file; a name in brackets if it was made in code.
+    /// The path of the job file; `(a job made in code)` if there is no file.
     pub path: PathBuf,
-    /// The text that identifies it: its file, or an equivalent.
+    /// The text of the job file; for a job made in code, an equivalent text.
     pub text: String,
     /// The settings of the whole job.
     pub settings: JobSettings,
@@ -54,9 +54,9 @@ pub struct Job {
     /// By [`ServiceId`]: the verifiers, in the job's order, then the generators.
     services: Vec<JobService>,
     verifier_count: usize,
-    /// The terms of a run.
+    /// The terms of a run of this job.
     pub terms: RunTerms,
-    /// The same for the core.
+    /// The core's problem, computed from the terms.
     pub problem: goodarm_core::Problem,
 }
 
@@ -72,16 +72,16 @@ pub struct JobService {
     pub limits: CallLimits,
     /// The names of the scores in a reply; empty if a reply is one score.
     pub criteria: Vec<String>,
-    /// The attribute in the targets of its calls: its only one, or its first criterion.
+    /// The attribute in the targets of a verifier's calls: its only one, or its first criterion.
     pub lead: AttributeId,
-    /// Its place in the job file: the verifiers, then the generators.
+    /// The index of the service in the job file, where generators come after all verifiers.
     place: usize,
-    /// Removes the secrets of the whole job from its texts.
+    /// Removes the secrets of the whole job from the texts of this service.
     redactor: Redactor,
 }
 
 impl JobService {
-    /// A throttle with these limits.
+    /// A throttle for this service with these limits.
     pub(crate) fn throttle(&self, limits: CallLimits) -> Throttle {
         let throttle = Throttle::new(limits).with_addresses(self.service.manifest.address_count);
         throttle.with_redactor(self.redactor.clone())
@@ -149,8 +149,8 @@ impl JobService {
         Reply { verdict, text: self.redactor.remove(reply.text), ..reply }
     }
 
-    /// The cost of a call. A metered service of this process costs what it reports, or else the ceiling: it
-    /// takes neither tokens nor time worth counting.
+    /// The cost of a call. If this process evaluates a metered service, the cost is the reported one, or else the
+    /// ceiling: such a call uses no tokens and hardly any time.
     pub(crate) fn charge(&self, usage: &Usage) -> Cost {
         if self.service.is_local() && self.tariff.is_metered() {
             return usage.cost.unwrap_or(self.tariff.ceiling);
@@ -179,18 +179,18 @@ impl Job {
         Self::read_with(path, JobInputs { overrides, ..JobInputs::default() })
     }
 
-    /// Reads a job to which a program adds something.
+    /// Reads a job together with `inputs`, which a program adds to the file.
     pub fn read_with(path: &Path, inputs: JobInputs) -> Result<Self, JobError> {
         Self::parse(path, reader::text_at(path)?, inputs)
     }
 
-    /// Reads a job from its text; `path` is its file, or stands for one.
+    /// Reads a job from its text. `path` is the job file, which need not exist; paths in the job start at its folder.
     pub fn parse(path: &Path, text: String, inputs: JobInputs) -> Result<Self, JobError> {
         reader::parse(path, text, inputs)
     }
 
-    /// The most calls of a run to other processes and people. A budget does not bound the calls of a verifier
-    /// whose bills are 0.
+    /// The most calls of a run to other processes and people: from the job, or computed from the budget and the
+    /// lowest ceiling. The budget alone does not bound the calls of a verifier whose bills are 0.
     pub fn calls_max(&self) -> u64 {
         let derived = || {
             let ceilings = self.others().map(|service| service.tariff.ceiling.picos());
@@ -226,7 +226,7 @@ impl Job {
         self.service(self.problem.service(target))
     }
 
-    /// The target of a call of a service on the first answer or question.
+    /// The target of a call to a service about the first answer or question.
     pub(crate) fn target_of(&self, service: ServiceId) -> Target {
         match self.problem.role(service).expect("a service of this job") {
             Role::Generator(generator) => {
@@ -266,5 +266,5 @@ impl Job {
     }
 }
 
-/// How many times less than its ceiling a bill is assumed to be at most.
+/// The computed [`Job::calls_max`] assumes that a bill is, on average, at least its ceiling divided by this number.
 const CALLS_PER_CEILING: u128 = 1000;

@@ -20,15 +20,15 @@ pub enum Pricing {
 /// Prices for the usage of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meter {
-    /// For the tokens of the prompt, per `per`.
+    /// The price of `per` tokens of the prompt.
     pub input: Option<Cost>,
-    /// For the tokens of the reply, per `per`.
+    /// The price of `per` tokens of the reply.
     pub output: Option<Cost>,
     /// The number of tokens that `input` and `output` are prices of.
     pub per: u64,
-    /// For each second that a call takes.
+    /// The price of each second that a call takes.
     pub second: Option<Cost>,
-    /// The reply says what it cost.
+    /// Whether the cost that the reply states is added to the bill.
     pub reported: bool,
     /// The most that a call may cost; by default computed from the most that it can use.
     pub ceiling: Option<Cost>,
@@ -43,7 +43,7 @@ impl Default for Meter {
 /// How a service's calls are charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tariff {
-    /// Reserved before a call starts.
+    /// The most that a call may cost, reserved before it starts; for a fixed price, the price.
     pub ceiling: Cost,
     meter: Option<Meter>,
 }
@@ -55,7 +55,7 @@ pub struct Extent {
     pub input_tokens: Option<u64>,
     /// Tokens of all replies of one call.
     pub output_tokens: Option<u64>,
-    /// Until it is cut off.
+    /// The time after which a call is cut off.
     pub timeout: Duration,
 }
 
@@ -66,7 +66,7 @@ impl Default for Extent {
 }
 
 impl Pricing {
-    /// The default price of a call: one call, or its seconds.
+    /// The default price of a call: one call, or its seconds; `None` for tokens and dollars.
     pub fn by_unit(unit: Unit) -> Option<Self> {
         let one = Cost::from_units(1);
         match unit {
@@ -95,7 +95,7 @@ impl Pricing {
         }
     }
 
-    /// The key of a job file.
+    /// The key that has this price in a job file.
     pub(crate) const fn key(&self) -> &'static str {
         match self {
             Self::Fixed(_) => "price",
@@ -104,7 +104,7 @@ impl Pricing {
     }
 }
 
-/// As a job file has it.
+/// Writes the price as a line of a job file.
 impl fmt::Display for Pricing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let meter = match self {
@@ -128,7 +128,7 @@ impl fmt::Display for Pricing {
 }
 
 impl Tariff {
-    /// The tariff for calls of this extent, which is computed only if it matters.
+    /// The tariff for calls of this extent. `extent` is called only if the ceiling depends on it.
     pub fn new(pricing: &Pricing, extent: impl FnOnce() -> Extent) -> Result<Self, KeyProblem> {
         let tariff = match pricing {
             Pricing::Fixed(price) => Self { ceiling: *price, meter: None },
@@ -145,8 +145,8 @@ impl Tariff {
         Ok(tariff)
     }
 
-    /// The cost of a call; the ceiling if the usage is incomplete. A bill may exceed the ceiling, the price of
-    /// time may not: a call ends at its timeout, and longer times are our own delay.
+    /// The cost of a call; the ceiling if the usage is incomplete. Tokens and a reported cost may exceed the ceiling.
+    /// The price of time may not: a call ends at its timeout, and a longer time is a delay of this process.
     pub fn charge(&self, usage: &Usage) -> Cost {
         let Some(meter) = &self.meter else { return self.ceiling };
         let Some(billed) = meter.billed(usage) else { return self.ceiling };
@@ -211,12 +211,12 @@ impl Meter {
         Some(sum)
     }
 
-    /// The price of its time.
+    /// The price of the time that a call took.
     fn time(&self, usage: &Usage) -> Cost {
         self.second.map_or(Cost::ZERO, |second| seconds(second, usage.worked))
     }
 
-    /// The cost of a call with the largest usage.
+    /// The cost of a call with the largest usage; `None` if that is not known.
     fn most(&self, extent: Extent) -> Option<Cost> {
         let usage = Usage {
             input_tokens: extent.input_tokens,
@@ -238,7 +238,8 @@ fn seconds(price: Cost, time: Duration) -> Cost {
     Cost::from_picos(picos.div_ceil(1_000_000_000))
 }
 
-/// A price for a million tokens that is taken for one of a single token is off by a million.
+/// Whether there are prices of tokens, but not the number of tokens that they are for. A vendor's price for a million
+/// tokens must not be taken for the price of one.
 const fn lacks_per(metered: &MeteredFile) -> bool {
     metered.per.is_none() && (metered.input.is_some() || metered.output.is_some())
 }
@@ -260,7 +261,7 @@ fn no_count(per: f64) -> KeyProblem {
 const PER_MISSING: &str = "how many tokens input and output pay for must be said: per = 1000000 for \
                            prices of a million tokens, as vendors list them, or per = 1";
 const PER_MAX: f64 = 1e12;
-/// A call that is cut off at its timeout takes a little longer than that.
+/// How much longer than its timeout a call may take, because cutting it off takes time.
 const TIMEOUT_SLACK: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Removes the keys of a job from texts, as they are and in the usual encodings.
+//! Removes the secrets of a job, such as API keys, from texts: as they are, and in the usual encodings.
 //!
 //! Each service lists its secrets. The job combines them into one `Redactor`, which every text of a service passes
 //! before it is cut, kept or shown.
@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
-/// The secrets of one service, and of its whole job once it is part of one.
+/// The secrets of one service; and, once the service is part of a job, those of the whole job.
 #[derive(Default)]
 pub struct Secrets {
     own: Vec<String>,
@@ -19,8 +19,8 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Adds a secret. One of fewer than [`SECRET_BYTES_MIN`] bytes cannot be told from ordinary words and is ignored:
-    /// the code that reads one must reject it.
+    /// Adds a secret. A secret of fewer than [`SECRET_BYTES_MIN`] bytes cannot be told from ordinary words and is
+    /// ignored: the code that reads the secret must reject it.
     pub fn add(&mut self, secret: &str) {
         let secret = secret.trim();
         if secret.len() >= SECRET_BYTES_MIN {
@@ -40,20 +40,20 @@ impl Secrets {
     /// others.
     pub(crate) fn united<'a>(all: impl Iterator<Item = &'a Self> + Clone) -> Redactor {
         let redactor = Redactor::new(all.clone().flat_map(|secrets| &secrets.own));
-        // A service is part of one job. If it ever were of two, the first one's would stay.
+        // A service is part of one job. If it were part of two, the redactor of the first job would stay.
         all.for_each(|secrets| drop(secrets.of_job.set(redactor.clone())));
         redactor
     }
 }
 
-/// Removes secrets from texts. `None` without secrets.
+/// Removes secrets from texts. The field is `None` if there are no secrets.
 #[derive(Clone, Default)]
 pub(crate) struct Redactor(Option<Arc<KeySearch>>);
 
 struct KeySearch {
-    /// Each key in each form.
+    /// Each key in each form that is recognised.
     forms: Vec<String>,
-    /// Finds the beginning of each form.
+    /// Finds the beginnings of the forms; the n-th pattern is the beginning of the n-th form.
     beginnings: AhoCorasick,
 }
 
@@ -79,7 +79,7 @@ impl Redactor {
         spans.sort_unstable();
         let (mut cleaned, mut copied) = (String::new(), 0);
         for (start, end) in spans {
-            // A span that touches the one before is a part of the same asterisks.
+            // Spans that touch or overlap become one `***`.
             if start > copied || cleaned.is_empty() {
                 cleaned.push_str(&text[copied..start]);
                 cleaned.push_str(STRUCK_OUT);
@@ -91,7 +91,7 @@ impl Redactor {
 }
 
 impl KeySearch {
-    /// Start and end of each form of a key, or of as much of its beginning as the text has.
+    /// The start and end of each place where the text has a form of a key, or at least the beginning of one.
     fn spans(&self, text: &str) -> Vec<(usize, usize)> {
         let span = |found: aho_corasick::Match| {
             let form = &self.forms[found.pattern().as_usize()];
@@ -145,7 +145,7 @@ fn in_ascii(json: &str) -> String {
     json.encode_utf16().map(escaped).collect()
 }
 
-/// A byte that is never percent-encoded unless all bytes are.
+/// The byte as text, if encoders leave it as it is; `None` if they percent-encode it.
 fn plain(byte: u8) -> Option<String> {
     let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     is_plain.then(|| char::from(byte).to_string())
@@ -167,7 +167,7 @@ impl fmt::Debug for Redactor {
 
 /// A shorter secret cannot be told from ordinary words.
 pub const SECRET_BYTES_MIN: usize = 8;
-/// The characters at the beginning of a secret that count as all of it.
+/// This number of characters at the beginning of a secret is enough to find it: a text may end within a secret.
 const BEGINNING_CHARS: usize = 16;
 const STRUCK_OUT: &str = "***";
 

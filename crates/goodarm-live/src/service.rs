@@ -32,7 +32,7 @@ pub use goodarm_record::reply::{
 
 /// A verifier, a generator or a solver.
 pub struct Service {
-    /// Facts about it.
+    /// Facts about the service.
     pub manifest: Manifest,
     /// How its calls are made.
     pub reach: Reach,
@@ -41,27 +41,27 @@ pub struct Service {
 /// Facts about a service. The default is a verifier that scores a candidate from 0 to 1.
 #[derive(Clone)]
 pub struct Manifest {
-    /// The candidate's fields that it needs.
+    /// The fields of a candidate or question that the service needs.
     pub fields: BTreeSet<String>,
     /// The model of its scores, unless the job has another.
     pub scores: Scores,
     /// The threshold, unless the job has another.
     pub threshold: Option<f64>,
-    /// The price of a call, unless the job has another. `None`: one call, or its seconds; in other units the job must
-    /// give one.
+    /// The price of a call, unless the job has another. `None` for the default, which is one call, or the seconds of
+    /// the call; in other units the job must give a price.
     pub price: Option<Pricing>,
     /// The most time and tokens of a call; [`Remote::input_tokens`] has the part that depends on the candidate.
     pub extent: Extent,
-    /// The number of addresses that requests are spread over; [`attempt::attempts_at`] chooses the next.
+    /// The number of addresses that requests are spread over; [`attempt::attempts_at`] passes the one to use.
     pub address_count: usize,
     /// Files and sockets that one request in flight keeps open.
     pub files_per_request: usize,
     /// The number of criteria that each reply scores, by [`Verdict::Scores`]; 0 if a reply is one score.
     pub criteria_count: usize,
     /// Whether it answers questions, by [`Verdict::Answer`]. It is then called with questions instead of
-    /// candidates, and each reply is about all answers to one.
+    /// candidates, and a reply to a question is about all answers to that question.
     pub answers_questions: bool,
-    /// The population that its mean score is over.
+    /// What its mean score is the mean of.
     pub mean_over: MeanOver,
     /// The recorded replies that it draws from.
     pub draws_from: Option<DrawSource>,
@@ -72,7 +72,7 @@ pub struct Manifest {
     pub secrets: Option<Arc<Secrets>>,
     /// A problem that is visible before any call, such as a key that is sent without encryption.
     pub warning: Option<String>,
-    /// How to find the final answer, if each call is one solution of the question.
+    /// How to find the final answer, if each reply is one answer to the question.
     pub final_answers: Option<FinalAnswerRule>,
 }
 
@@ -101,25 +101,26 @@ impl Default for Manifest {
 /// Recorded replies, and how they are drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrawSource {
-    /// The recording, and the service in it.
+    /// The name of the recording and, if it is the folder of a run, of the service in it.
     pub recording: String,
-    /// If in order, each reply is used once, and by one service of the job.
+    /// How replies are drawn. In order, each reply is used once, and only by one service of the job.
     pub draws: Draws,
 }
 
-/// How to find the final answers that a solver or a generator is compared by.
+/// How to find the final answers by which answers to a question are compared.
 #[derive(Clone, Debug)]
 pub struct FinalAnswerRule {
-    /// The candidate's field that holds its own answer.
+    /// The field of a candidate that has the text of its answer.
     pub field: String,
     /// Finds the final answer in a text.
     pub extractor: Extractor,
-    /// A longer answer counts as failed, because the price of its verification depends on its length.
+    /// The most bytes of an answer. A longer one counts as failed: the cost of verifying it depends on its length.
     pub bytes_max: usize,
 }
 
 impl FinalAnswerRule {
-    /// The reply with its final answer, or with the reason for its absence. A service may have found it itself.
+    /// Finds the final answer in a reply that is an answer; without one, the reply becomes a failure. Other replies,
+    /// and answers whose final answer the service has found, are returned as they are.
     fn read(&self, reply: Reply) -> Reply {
         let Some(text) = unread(&reply) else { return reply };
         let failed = |reason| Verdict::Failed(CountedFailure::Unreadable, reason);
@@ -142,7 +143,7 @@ impl FinalAnswerRule {
     }
 }
 
-/// The text of an answer without its final answer yet.
+/// The text of an answer whose final answer is not found yet; `None` for other replies.
 fn unread(reply: &Reply) -> Option<&str> {
     match &reply.verdict {
         Verdict::Answer(answer) if answer.final_answer.is_empty() => Some(&answer.text),
@@ -152,15 +153,15 @@ fn unread(reply: &Reply) -> Option<&str> {
 
 /// How a service is reached.
 pub enum Reach {
-    /// Another process, or a server. Each call is a fresh run of it.
+    /// Another process, or a server. Each call is a fresh run of the service.
     Remote(Arc<dyn Remote>),
-    /// This process. The same call has the same reply again, so a lost call can be repeated.
+    /// This process. The same call always gets the same reply, so a lost call can be repeated.
     Local(Box<dyn Local>),
     /// People. Calls wait in the run's folder until they are answered ([`goodarm_record::people`]).
     Deferred(Box<Deferred>),
 }
 
-/// A service in another process or on a server. Each call must be a fresh run of it.
+/// A service in another process or on a server. Each call must be a fresh run of the service.
 pub trait Remote: Send + Sync {
     /// What a call would send for a candidate, or why it cannot. Shown to people before anything is spent.
     fn preview(&self, subject: &Candidate) -> String;
@@ -180,8 +181,8 @@ pub trait Remote: Send + Sync {
         None
     }
 
-    /// What people should know about it so far, such as signs of a cache. Each warning is kept with the next
-    /// call, once.
+    /// What people should know about the service so far, such as signs of a cache. Each warning is recorded once,
+    /// with the next call.
     fn warnings(&self) -> Vec<ServiceWarning> {
         Vec::new()
     }
@@ -192,47 +193,47 @@ pub type CallFuture<'a> = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
 
 /// A service that this process evaluates.
 pub trait Local: Send + Sync {
-    /// The source of its answers, for people.
+    /// Where the replies come from, for people.
     fn preview(&self) -> String;
 
-    /// Answers a call.
+    /// Replies to a call at once, or returns the work that the call takes.
     fn answer(&self, call: CallContext<'_>) -> Dispatch;
 }
 
-/// What becomes of a call that is dispatched to a machine.
+/// The result of dispatching a call that people do not answer.
 pub enum Dispatch {
-    /// This process has evaluated it, in about a millisecond.
+    /// The reply: this process has evaluated the call, in about a millisecond.
     Now(Reply),
-    /// It has to be made.
+    /// The call takes longer, and is still to be made.
     Later(CallTask),
 }
 
-/// A call that takes longer than a moment.
+/// A call that takes longer than about a millisecond.
 pub enum CallTask {
     /// Work of this process, for another thread.
     Local(Work),
-    /// A request to others.
+    /// A request to another process or a server.
     Remote(Arc<dyn Remote>),
 }
 
-/// Evaluates a candidate. It may take long.
+/// A function that evaluates a candidate. It may take long.
 pub type Work = Arc<dyn Fn(&Candidate) -> Reply + Send + Sync>;
 
-/// Which call it is: the `order`-th one, counted from 0, of a service on a candidate.
+/// Identifies a call: the `order`-th one, counted from 0, of a service about a candidate or a question.
 #[derive(Clone, Copy, Debug)]
 pub struct CallContext<'a> {
-    /// All candidates.
+    /// All candidates; all questions if the service answers questions.
     pub candidates: &'a Candidates,
-    /// The candidate of the call.
+    /// The candidate or question of the call.
     pub arm: ArmId,
-    /// The verifier, or the stream of a generator.
+    /// The service. In a run: the first attribute of a verifier, or for a generator a number after all attributes.
     pub attribute: AttributeId,
-    /// The number of earlier calls of this pair.
+    /// The number of earlier calls of the service about this candidate or question.
     pub order: u64,
 }
 
 impl CallContext<'_> {
-    /// The candidate.
+    /// The candidate or question of the call.
     pub fn candidate(&self) -> Candidate {
         self.candidates.get(self.arm)
     }
@@ -277,7 +278,7 @@ impl Service {
         Self { manifest, reach: Reach::Deferred(Box::new(people)) }
     }
 
-    /// A service that answers questions; answers are compared by their final answers.
+    /// Turns a service into one that answers questions, whose answers are compared by their final answers.
     #[must_use]
     pub(crate) fn answering(mut self, final_answers: FinalAnswerRule) -> Self {
         if let Reach::Deferred(people) = &mut self.reach {
@@ -289,12 +290,12 @@ impl Service {
         self
     }
 
-    /// Whether this process evaluates it.
+    /// Whether this process evaluates the service.
     pub const fn is_local(&self) -> bool {
         matches!(self.reach, Reach::Local(_))
     }
 
-    /// How people are asked, if its calls go to them.
+    /// How people are asked; `None` if the service does not ask people.
     pub const fn people(&self) -> Option<&PeopleTerms> {
         match &self.reach {
             Reach::Deferred(people) => Some(&people.terms),
@@ -311,7 +312,7 @@ impl Service {
         }
     }
 
-    /// The exact request without keys.
+    /// What a call would send, word for word and without secrets.
     pub fn request(&self, subject: &Candidate) -> String {
         match &self.reach {
             Reach::Remote(remote) => remote.request(subject),
@@ -319,7 +320,7 @@ impl Service {
         }
     }
 
-    /// What people should know about it so far.
+    /// What people should know about the service so far.
     pub fn warnings(&self) -> Vec<ServiceWarning> {
         match &self.reach {
             Reach::Remote(remote) => remote.warnings(),
@@ -327,7 +328,7 @@ impl Service {
         }
     }
 
-    /// The most time and tokens of a call about one of these.
+    /// The most time and tokens of a call about one of these candidates or questions.
     pub fn extent(&self, subjects: &Candidates) -> Extent {
         let extent = self.manifest.extent;
         let Reach::Remote(remote) = &self.reach else { return extent };
@@ -347,7 +348,7 @@ impl Service {
         }
     }
 
-    /// The verdict of a person's response; `None` if people are not asked.
+    /// The verdict of a person's reply; `None` if the service does not ask people.
     pub fn interpret(&self, said: &CardReply) -> Option<Verdict> {
         let Reach::Deferred(people) = &self.reach else { return None };
         let verdict = verdict(people.wanted, people.terms.answer_bytes_max, said);
@@ -378,8 +379,8 @@ impl Service {
     }
 }
 
-/// Does long work on another thread, at most one task per processor core at a time. Tasks that wait when the run
-/// stops are not done.
+/// Does long work on another thread, with at most one task per processor core at a time. Tasks that still wait when
+/// the run stops are not done.
 async fn evaluated(work: Work, subject: &Candidate, throttle: &Throttle) -> Reply {
     let slot = WORK_SLOTS.acquire().await.expect("it is never closed");
     let made = attempts(throttle, || {
@@ -391,7 +392,8 @@ async fn evaluated(work: Work, subject: &Candidate, throttle: &Throttle) -> Repl
     reply
 }
 
-/// Does work on another thread that may take longer than a moment: the run's own thread must react to a stop.
+/// Does work that may take long on another thread, so that the run's own thread can react to a stop. The error is
+/// the reply of a call whose work did not finish.
 pub(crate) async fn on_blocking_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Reply> {
@@ -400,6 +402,6 @@ pub(crate) async fn on_blocking_thread<T: Send + 'static>(
     })
 }
 
-/// Limits long work in this process.
+/// One slot per processor core for long work in this process.
 static WORK_SLOTS: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));

@@ -33,13 +33,13 @@ pub(super) struct JobSource {
     pub(super) path: PathBuf,
     pub(super) text: String,
     pub(super) candidates_name: String,
-    /// For each verifier and then each generator of the spec: its place in the file. Those with problems are
-    /// not in the spec.
+    /// The index in the job file of each verifier of the spec, then of each generator. There may be gaps: services
+    /// with problems are not in the spec.
     pub(super) places: Vec<usize>,
     pub(super) problems: Vec<JobProblem>,
 }
 
-/// Checks a job.
+/// Checks a job, and makes its services, terms and problem.
 pub(super) fn assemble(spec: JobSpec, source: JobSource) -> Result<Job, JobError> {
     let JobSpec { settings, candidates, verifiers, questions } = spec;
     let JobSource { path, text, candidates_name, places, problems: mut faults } = source;
@@ -129,17 +129,18 @@ fn other_files(
 struct Checker<'a> {
     settings: &'a JobSettings,
     subjects: &'a JobSubjects,
-    /// Names in use.
+    /// The names of the services and criteria checked so far.
     names: BTreeSet<String>,
     problems: Vec<JobProblem>,
-    /// Those without problems, first the verifiers.
+    /// The services without problems: the verifiers, then the generators.
     services: Vec<JobService>,
     verifier_terms: Vec<VerifierTerms>,
     generator_terms: Vec<GeneratorTerms>,
 }
 
 impl Checker<'_> {
-    /// With all services, or all of their problems. `places` are those of the verifiers, then of the generators.
+    /// Checks all services. Returns the checker with them, or all of their problems. `places` are the places of the
+    /// verifiers, then of the generators.
     fn all(
         mut self,
         places: &[usize],
@@ -158,7 +159,7 @@ impl Checker<'_> {
         Ok(self)
     }
 
-    /// Takes the services without problems; `places` are their places in the job.
+    /// Keeps the services without problems, and collects the problems of the others. `places` has the place of each.
     fn take_all(&mut self, places: &[usize], specs: Vec<ServiceSpec>, makes_answers: bool) {
         for (&place, spec) in places.iter().zip(specs) {
             let name = spec.name.clone();
@@ -180,7 +181,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Takes a verifier, or a generator if it makes answers; or returns all of its problems.
+    /// Keeps a verifier, or a generator if `makes_answers`; returns its problems if it has any.
     fn take(
         &mut self,
         place: usize,
@@ -213,7 +214,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// What keeps a service from being a generator or a verifier.
+    /// Why a service cannot be a generator (`makes_answers`) or a verifier.
     fn wrong_role(&self, spec: &ServiceSpec, makes_answers: bool) -> Vec<KeyProblem> {
         let mut problems = Vec::new();
         match (makes_answers, spec.service.manifest.answers_questions) {
@@ -258,7 +259,8 @@ impl Checker<'_> {
     }
 }
 
-/// The terms of one requirement of a verifier, whose first one is at `first`.
+/// The terms of one requirement of a verifier. `first` is the index of the verifier's first requirement in the terms
+/// of all verifiers.
 fn verifier_terms(
     spec: &ServiceSpec,
     tariff: Tariff,
@@ -316,7 +318,7 @@ fn limits(
     }
 }
 
-/// A number of seconds, or of requests per second.
+/// Checks a number of seconds, or of requests per second: it must be above 0 and at most [`NUMBER_MAX`].
 pub(super) fn in_range(key: &str, value: f64) -> Result<f64, KeyProblem> {
     if value > 0.0 && value <= NUMBER_MAX {
         return Ok(value);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::spec::{CriterionSpec, JobSpec};
 
-/// It has the form of a job file, so that the file of every run can be compared and shown in the same way.
+/// A text in the form of a job file. So the jobs of all runs can be compared and shown in the same way.
 pub(super) fn text_of(spec: &JobSpec) -> String {
     let JobSpec { settings, verifiers, questions, .. } = spec;
     let mut text = format!(

@@ -18,15 +18,16 @@ pub struct JobError {
 pub struct JobProblem {
     /// The job file, if there is one.
     pub file: Option<PathBuf>,
-    /// Its line, counted from 1.
+    /// The line of the problem in the job file, counted from 1.
     pub line: Option<usize>,
-    /// The index of its verifier, from 0, and the name; generators come after all verifiers.
+    /// The verifier or generator with the problem: its index, counted from 0, and its name. Generators come after all
+    /// verifiers.
     pub verifier: Option<(usize, String)>,
-    /// Whether it is a generator.
+    /// Whether `verifier` is a generator.
     pub is_generator: bool,
-    /// Its key.
+    /// The key with the problem; `None` if the problem is not about one key.
     pub key: Option<String>,
-    /// Its kind.
+    /// The kind of the problem.
     pub kind: ProblemKind,
     /// What is wrong, and what was expected.
     pub message: String,
@@ -79,7 +80,7 @@ impl JobProblem {
         Self { file, line, verifier, is_generator: false, key, kind, message }
     }
 
-    /// A field that no candidate has is a mistake of the job, not of the candidates.
+    /// The problem of a service that uses a field which no candidate has. The mistake is in the job.
     pub(super) fn unknown_field(
         place: usize,
         verifier: &str,
@@ -93,8 +94,8 @@ impl JobProblem {
     }
 }
 
-/// Adds problems of the job or of one of its verifiers. Only the first problem of a key is kept: a value that
-/// cannot be read is not missing also.
+/// Adds problems of the job or of one of its services. Only the first problem of a key is kept, so that a value
+/// which cannot be read is not also reported as missing.
 pub(super) fn extend(
     problems: &mut Vec<JobProblem>,
     verifier: Option<(usize, &str)>,

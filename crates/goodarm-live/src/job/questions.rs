@@ -17,7 +17,7 @@ use crate::pricing::Extent;
 use crate::service::Service;
 
 impl QuestionSpec {
-    /// Candidates as verifiers get them: these, and a placeholder for each that will be made.
+    /// A sample of what verifiers get during a run: the given candidates, and a placeholder answer for each question.
     pub(super) fn sample(&self, given: &Candidates, id_field: &str) -> Candidates {
         let (list, id_field) = (self.list.clone(), id_field.to_owned());
         let (question_field, answer_field) =
@@ -25,7 +25,7 @@ impl QuestionSpec {
         RunQuestions { list, question_field, answer_field, id_field }.sample(given, PLACEHOLDER)
     }
 
-    /// The problem of a job without answers and generators.
+    /// The problem of a job that has no answers and no service that makes them; `None` for other jobs.
     pub(super) fn nothing_to_certify(
         &self,
         candidates: &Candidates,
@@ -38,7 +38,7 @@ impl QuestionSpec {
         })
     }
 
-    /// In a recording, each generator makes `calls_per_pair` answers to a question.
+    /// Sets `candidates_max` for a recording, in which each generator makes `calls_per_pair` answers to a question.
     pub(super) fn with_recording_defaults(self, settings: &JobSettings) -> Self {
         let calls = settings.calls_per_pair.filter(|_| !self.generators.is_empty());
         let Some(calls) = calls else { return self };
@@ -97,8 +97,8 @@ impl QuestionSpec {
 }
 
 impl Job {
-    /// The first input of a service: an answer or a question. If there is no answer yet, a made-up one to the
-    /// first question.
+    /// The first input of a service: an answer or a question. If there is no answer yet, this is a made-up answer to
+    /// the first question.
     pub fn first_subject(&self, service: ServiceId) -> Option<Candidate> {
         let subjects = self.subjects_of(service);
         if let Some(first) = subjects.arms().next() {
@@ -126,7 +126,7 @@ pub(super) struct JobSubjects {
     answers: Vec<(u32, u32)>,
     candidates_max: usize,
     answer_bytes_max: usize,
-    /// The candidates, with a placeholder for each that will be made.
+    /// The candidates, and a placeholder answer for each question; `None` if no answers will be made.
     sample: Option<Candidates>,
 }
 
@@ -180,7 +180,7 @@ impl JobSubjects {
         })
     }
 
-    /// The inputs of a service.
+    /// The inputs of a service: questions, or candidates with placeholders for answers that will be made.
     pub(super) fn shown_to(&self, service: &Service) -> &Candidates {
         self.shown(service.manifest.answers_questions)
     }
@@ -193,7 +193,7 @@ impl JobSubjects {
         }
     }
 
-    /// The most that a call can take, on any answer.
+    /// The most that a call of this service can use, for any input and for the longest answer that may be made.
     pub(super) fn extent(&self, service: &Service) -> Extent {
         let most = service.extent(self.shown_to(service));
         let Some(questions) = self.questions.as_ref().filter(|_| self.sample.is_some()) else {
@@ -202,7 +202,7 @@ impl JobSubjects {
         if service.manifest.answers_questions {
             return most;
         }
-        // One byte each, and in JSON as long as any character.
+        // This character has one byte, and its escape in JSON is as long as that of any other.
         let longest = "\u{1}".repeat(self.answer_bytes_max);
         let none = Candidates::empty(Path::new("answers"));
         let ids: Vec<QuestionId> = questions.list.arms().map(|arm| QuestionId(arm.0)).collect();
@@ -219,7 +219,7 @@ impl JobSubjects {
         })
     }
 
-    /// Its part of the run terms.
+    /// The part of the run terms that is about questions; `None` if there are none.
     pub(super) fn terms(&self, generators: Vec<GeneratorTerms>) -> Option<QuestionTerms> {
         let questions = self.questions.as_ref()?;
         Some(QuestionTerms {
@@ -235,8 +235,8 @@ impl JobSubjects {
 }
 
 const RCB: &str = "rcb";
-/// Stands for an answer that is not made yet.
+/// The text of a placeholder for an answer that is not made yet.
 const PLACEHOLDER: &str = "1";
-/// The same where people see it.
+/// The same placeholder for people to read.
 const MADE_UP: &str = "(an answer that is not made yet)";
 const QUESTIONS_AT_ONCE: usize = 64;

@@ -97,14 +97,14 @@ fn table_of<'a>(path: &Path, text: &'a str) -> Result<JobTable<'a>, JobError> {
     JobTable::parse(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map(|before| 1 + before.matches('\n').count());
-        // Without the line itself, which may have a key.
+        // The message without the line that it is about, which may contain a secret.
         let problem = JobProblem::new(ProblemKind::Syntax, error.message().to_owned());
         let file = Some(path.to_owned());
         JobError { problems: vec![JobProblem { file, line, ..problem }] }
     })
 }
 
-/// The job's own keys.
+/// Reads the keys of the job itself, not those of its services; `None` if a value is missing or wrong.
 fn read_own(table: &JobTable<'_>, problems: &mut Vec<JobProblem>) -> Option<JobFile> {
     let known = keys_of::<JobFile>();
     error::extend(problems, None, unknown_keys(table, &known).collect());
@@ -135,7 +135,7 @@ struct ServiceEntry<'a> {
     is_generator: bool,
 }
 
-/// The keys of a service.
+/// A service as far as it is read: its keys, and how to build it.
 struct ReadService {
     place: usize,
     keys: ServiceKeys,
@@ -149,12 +149,12 @@ type BuildService = Box<dyn FnOnce(&ServiceContext<'_>) -> Result<Service, Vec<K
 /// The keys that only generators have.
 struct ReadGenerator {
     keys: GeneratorKeys,
-    /// Whether its kind can.
+    /// Whether the kind of the service can make answers.
     makes_answers: bool,
     max_tokens: Option<usize>,
 }
 
-/// The verifiers, then the generators.
+/// The tables of the verifiers, then of the generators.
 fn service_entries<'a>(table: &JobTable<'a>) -> Vec<ServiceEntry<'a>> {
     let verifiers = table.tables("verifiers").into_iter().map(|it| (it, false));
     let generators = table.table("generator").into_iter().chain(table.tables("generators"));
@@ -170,8 +170,8 @@ impl ServiceEntry<'_> {
         self.table.text_of("name").filter(|name| !name.is_empty()).unwrap_or(default)
     }
 
-    /// Reads the keys of every service, those of generators, and those of its kind; a service that a program
-    /// gives has no keys of a kind.
+    /// Reads the keys that all services have, those that all generators have, and those of the kind. A service that a
+    /// program passes in (`given`) has no keys of a kind.
     fn read(
         &self,
         given: Option<Service>,
@@ -217,7 +217,8 @@ impl ServiceEntry<'_> {
         }
     }
 
-    /// The keys of its kind, and problems for unknown keys. A key of every generator is not read again.
+    /// Reads the keys of the service's kind, and reports unknown keys. A key that all generators have is not read as
+    /// a key of the kind.
     fn read_kind_keys(
         &self,
         kinds: &ServiceKinds,
@@ -262,7 +263,7 @@ const PYTHON: &str = "python";
 const PYTHON_HINT: &str =
     "\"python\" works only from Python: goodarm.run(\"job.toml\", verifiers={\"name\": function})";
 
-/// Makes the job.
+/// Makes the job from its keys and those of its services.
 fn build(
     mut source: JobSource,
     file: &JobFile,
@@ -338,7 +339,8 @@ impl SpecBuilder<'_> {
         verifiers
     }
 
-    /// Adds the generators to the questions. A generator whose answers are votes becomes a verifier.
+    /// Adds the generators to the questions, and returns their places. A generator whose answers are votes becomes a
+    /// verifier.
     fn generators(
         &self,
         read: Vec<ReadService>,
@@ -433,7 +435,8 @@ fn read_candidates(
 }
 
 impl ReadGenerator {
-    /// How final answers are found in its replies; `service` are its other keys, `of_solver` is the default.
+    /// How final answers are found in the generator's replies. `service` has the keys that all services have;
+    /// `of_solver` is the default extractor.
     fn final_answers(
         &self,
         service: &ServiceKeys,
@@ -538,7 +541,7 @@ fn service_spec(
         threshold: keys.threshold,
         scores: keys.scores,
         criteria: criteria.map(criterion).collect(),
-        // A wrong price must not be reported as missing also.
+        // Stands for a wrong price, which must not also be reported as missing.
         pricing: pricing.unwrap_or(Some(Pricing::Fixed(Cost::from_picos(1)))),
         rate: keys.rate,
         concurrency: keys.concurrency,
@@ -558,18 +561,18 @@ fn seconds(
     given.map_or(default, Duration::from_secs_f64)
 }
 
-/// Longer tokens are rare.
+/// The bytes that a token is assumed to have at most; longer tokens are rare.
 const BYTES_PER_TOKEN: usize = 8;
-/// Answers are kept in memory and in the journal.
+/// The largest `answer_bytes_max`, since answers are kept in memory and in the journal.
 const ANSWER_BYTES_LIMIT: usize = 1 << 20;
 
-/// Adds the file and the lines of the problems.
+/// Adds to each problem the job file and the line.
 fn located(path: &Path, table: &JobTable<'_>, mut error: JobError) -> JobError {
     let services = service_entries(table);
     for problem in &mut error.problems {
         let service = problem.verifier.as_ref().and_then(|(place, _)| services.get(*place));
         problem.is_generator = service.is_some_and(|service| service.is_generator);
-        // The message names the file of candidates.
+        // The message of such a problem names the file itself.
         if problem.file.is_some() || problem.kind == ProblemKind::Candidates {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What a verifier requires of an answer: a mean score that it must reach, or one for each criterion.
+//! What a verifier requires of an answer: a mean score that the answer must reach, or one for each criterion.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(super) struct Requirement {
     pub(super) scores: Scores,
 }
 
-/// All requirements of a verifier; `None` if there are problems.
+/// All requirements of a verifier; `None` if the threshold is missing, or the criteria have problems.
 pub(super) fn of(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Requirement>> {
     if !spec.criteria.is_empty() || spec.service.manifest.criteria_count > 0 {
         return criteria(spec, problems);
@@ -65,11 +65,11 @@ fn criteria(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Re
     (problems.len() == before).then(|| spec.criteria.iter().map(requirement).collect())
 }
 
-/// The problem of a threshold for these scores, if any.
+/// The problem with the range of these scores or with the threshold, if there is one.
 fn threshold_problem(threshold: Option<f64>, scores: Scores) -> Option<KeyProblem> {
     let [lowest, highest] = scores.range();
     match threshold {
-        // Reports draw scores from 0 to 1.
+        // In reports, the axis of scores goes from 0 to 1.
         _ if !(lowest >= 0.0 && highest <= 1.0 && highest - lowest >= SIGMA_MIN) => {
             let message = format!("{lowest} to {highest} is not a range from 0 to 1 or within it");
             Some(KeyProblem::new("scores", message))

@@ -45,7 +45,7 @@ fn verifier_schema(kind: &ServiceKind, generator: &mut SchemaGenerator) -> Value
     joined_schema(keys, kind, &BTreeSet::new(), generator)
 }
 
-/// The same of every generator.
+/// The keys of every generator and those of one kind, as one object.
 fn generator_schema(kind: &ServiceKind, generator: &mut SchemaGenerator) -> Value {
     let mut keys = ServiceKeys::json_schema(generator).to_value();
     let mut own = GeneratorKeys::json_schema(generator).to_value();
@@ -61,7 +61,7 @@ fn generator_schema(kind: &ServiceKind, generator: &mut SchemaGenerator) -> Valu
     joined_schema(keys, kind, &known, generator)
 }
 
-/// The keys of all services, and those of one kind except `but`.
+/// Adds the keys of one kind, except those in `but`, to the schema of the keys that all services have.
 fn joined_schema(
     mut schema: Value,
     kind: &ServiceKind,

@@ -48,11 +48,11 @@ pub struct JobSettings {
     pub seed: u64,
     /// The folder of the run.
     pub output: PathBuf,
-    /// Stop when no answer has a realistic chance with the money that is left.
+    /// Whether to stop when no answer has a realistic chance to be certified with the money that is left.
     pub stop_when_hopeless: bool,
     /// The field that names a candidate.
     pub id_field: String,
-    /// A guess at the answers, for a forecast only.
+    /// A guess at how many answers are good and how they score; used for a forecast only.
     pub expect: Option<ExpectFile>,
 }
 
@@ -83,8 +83,8 @@ pub struct ServiceSpec {
     pub name: String,
     /// Its kind in the run terms.
     pub kind: String,
-    /// What distinguishes it from others of its kind, such as a version or a prompt: a run is not resumed
-    /// with another.
+    /// What distinguishes it from other services of its kind, such as a version or a prompt. A run is not resumed if
+    /// this has changed.
     pub identity: String,
     /// The mean score that an answer must reach; some verifiers have a default.
     pub threshold: Option<f64>,
@@ -99,12 +99,13 @@ pub struct ServiceSpec {
     pub pricing: Option<Pricing>,
     /// The most requests per second.
     pub rate: Option<f64>,
-    /// Calls that may be in flight at once; by default those of the job.
+    /// Calls that may be in flight at once; `None` for the `concurrency` of the job.
     pub concurrency: Option<usize>,
-    /// Retries of one call after failed attempts (429, 503, no connection) before it is given up and counts as
-    /// the lowest score. `None`: unlimited during an outage; five while other calls get replies.
+    /// Retries of one call after failed attempts (429, 503, no connection) before it is given up and counts as the
+    /// lowest score. With `None`, retries are unlimited during an outage, and five while other calls get replies (up
+    /// to twenty if the server is busy).
     pub retries: Option<u32>,
-    /// How long it may be down before the run stops, to be resumed.
+    /// How long the service may be down before the run stops; the run can be resumed later.
     pub patience: Duration,
     /// How it is called.
     pub service: Service,
@@ -117,7 +118,7 @@ pub struct CriterionSpec {
     pub name: String,
     /// The mean score that an answer must reach.
     pub threshold: f64,
-    /// What is known of its scores; by default those of the verifier.
+    /// What is known of its scores; `None` for the `scores` of the verifier.
     pub scores: Option<Scores>,
 }
 
@@ -147,11 +148,11 @@ impl ServiceSpec {
 pub struct JobInputs {
     /// Settings that replace those of the text.
     pub overrides: Overrides,
-    /// The kinds that its services may have.
+    /// The kinds that the services of the job may have.
     pub kinds: ServiceKinds,
-    /// The candidates; the key `candidates` is only their name then.
+    /// Candidates to use instead of the file at the key `candidates`, which is then only their name.
     pub candidates: Option<Candidates>,
-    /// Verifiers by name; their entries in `[[verifiers]]` have only the keys of every verifier.
+    /// Verifiers of the program, by name. Their tables in `[[verifiers]]` have only the keys that all verifiers have.
     pub verifiers: BTreeMap<String, Service>,
 }
 
@@ -160,7 +161,7 @@ pub struct JobInputs {
 pub struct Overrides {
     /// The budget.
     pub budget: Option<f64>,
-    /// The policy; any but `fixed` removes the file's `calls_per_pair`.
+    /// The policy. If it is not the file's, the file's `calls_per_pair` is ignored.
     pub policy: Option<String>,
     /// The number of calls of each verifier on each answer, with the policy `fixed`.
     pub calls_per_pair: Option<u64>,
@@ -174,8 +175,8 @@ impl JobSettings {
         self.policy == FIXED
     }
 
-    /// The settings, or for a recording those that it implies: it certifies nothing, so it has no guarantee and
-    /// never becomes hopeless.
+    /// The settings, with those that a recording implies. A recording certifies nothing, so it has no guarantee and
+    /// does not stop because it is hopeless.
     pub(super) fn with_recording_defaults(self) -> Self {
         if !self.is_recording() {
             return self;
@@ -237,7 +238,8 @@ impl JobSettings {
     }
 }
 
-/// More sockets than one process can have, and a crash loses at most this many calls and those decided ahead.
+/// The most calls in flight. It is more than the sockets of one process, and it bounds the calls that a crash loses
+/// (except for a few that a run decides ahead while the disk writes).
 const CONCURRENCY_MAX: usize = 65_536;
 const FIXED: &str = "fixed";
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -255,7 +257,7 @@ pub struct QuestionSpec {
     pub generators: Vec<ServiceSpec>,
     /// The most answers that are made for a question, including duplicates and failures.
     pub candidates_max: usize,
-    /// The most bytes of such an answer, which bound the cost of verifying it.
+    /// The most bytes of an answer that is made; they bound the cost of verifying it.
     pub answer_bytes_max: usize,
 }
 
@@ -273,7 +275,7 @@ impl QuestionSpec {
     }
 }
 
-/// Defaults.
+/// Default values of the fields of a [`QuestionSpec`].
 pub(super) const QUESTION_FIELD: &str = "question_id";
 pub(super) const ANSWER_FIELD: &str = "answer";
 pub(super) const CANDIDATES_MAX: usize = 8;

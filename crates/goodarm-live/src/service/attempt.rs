@@ -1,4 +1,4 @@
-//! One call as a series of attempts: wait for a turn, try, and try again as long as no work was begun.
+//! One call as a series of attempts: wait for a turn, try, and try again as long as the service began no work.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::throttle::{GiveUp, Throttle, ThrottleClosed};
 /// The result of one attempt.
 #[derive(Clone, Debug)]
 pub enum Attempt<T> {
-    /// The service works, and the call is over.
+    /// The service replied, and the call is over.
     Answered(T),
     /// The service broke after it began to work: the call is over and counts. Several of these in a row pause
     /// the service.
@@ -29,14 +29,14 @@ pub enum Attempt<T> {
         /// Why.
         reason: String,
     },
-    /// It is unknown which output of the service belongs to which request, also of earlier calls: the call counts,
+    /// It is unknown which output of the service belongs to which request, even for earlier calls: the call counts,
     /// and the service is given up.
     Mistrusted(Reply),
 }
 
-/// Makes attempts at one call, each in its turn, until one of them counts. The error is the reply of a call that
-/// was not answered: the service broke, the run stops, the `retries` of the job are used up, or the call is throttled
-/// again and again while others are answered.
+/// Makes attempts at one call until one of them ends it; each waits for its turn. If the service sends no reply, the
+/// error is a reply that says why: the service broke or is given up, the run stops, the `retries` of the job are used
+/// up, or the call is throttled again and again while other calls get replies.
 pub async fn attempts<T, F>(throttle: &Throttle, mut attempt: impl FnMut() -> F) -> Result<T, Reply>
 where
     F: Future<Output = Attempt<T>>,
@@ -44,9 +44,9 @@ where
     attempts_at(throttle, |_| attempt()).await
 }
 
-/// The same for a service with several addresses ([`super::Manifest::address_count`]). Each attempt gets the
-/// number of its address, counted from 0. After a void attempt the next one may go to another address, since no
-/// work was begun; an attempt that counts ends the call.
+/// Like [`attempts`], for a service with several addresses ([`super::Manifest::address_count`]). Each attempt gets
+/// the number of its address, counted from 0. After a void attempt the next one may go to another address, since no
+/// work was begun; any other attempt ends the call.
 pub async fn attempts_at<T, F>(
     throttle: &Throttle,
     mut attempt: impl FnMut(usize) -> F,
@@ -100,7 +100,7 @@ where
     }
 }
 
-/// Why a call failed.
+/// Why a call failed; empty if it did not fail.
 pub(crate) fn reason_of(reply: &Reply) -> &str {
     match &reply.verdict {
         Verdict::Failed(_, reason) | Verdict::Exhausted(reason) => reason,

@@ -1,5 +1,5 @@
-//! Built-in checks: exact, without calls to others, and complete after one evaluation. The work of a check is
-//! limited, and one that takes more than a moment does not run on the run's thread.
+//! Built-in checks, which this process makes: exact, so one evaluation is enough. The work of a check is limited, and
+//! a check that takes longer than about a millisecond does not run on the run's thread.
 
 mod schema;
 
@@ -76,7 +76,7 @@ pub struct Check {
     /// The candidate's field that is looked at.
     field: String,
     rule: Arc<Rule>,
-    /// The fingerprint of the schema's file, if it has one.
+    /// The fingerprint of the file that has the schema; `None` if there is no such file.
     file: Option<Fingerprint>,
 }
 
@@ -108,12 +108,13 @@ impl Check {
         }
     }
 
-    /// Scores a candidate with 1 or 0, and the reason. An answer beyond a limit does not pass.
+    /// Scores a candidate with 1 or 0; the text of the reply is the reason. A candidate whose check is beyond a limit
+    /// gets 0.
     pub fn check(&self, candidate: &Candidate) -> Reply {
         reply(self.judge(candidate, STEPS_MAX).unwrap_or_else(|limit| (false, limit.to_string())))
     }
 
-    /// The same, if it takes no more than a moment.
+    /// Like [`Self::check`]; `None` if the check would take longer than about a millisecond.
     fn check_at_once(&self, candidate: &Candidate) -> Option<Reply> {
         let read = self.fields().filter_map(|field| candidate.field(field));
         if read.map(text_bytes).sum::<usize>() > BYTES_AT_ONCE {
@@ -140,7 +141,7 @@ impl Check {
         }
     }
 
-    /// The fields of the candidate that it reads.
+    /// The fields of a candidate that the check reads.
     fn fields(&self) -> impl Iterator<Item = &String> {
         let with = match &*self.rule {
             Rule::Equals { with } | Rule::NumberEquals { with, .. } => Some(with),
@@ -245,7 +246,8 @@ impl Rule {
     }
 }
 
-/// Compares final answers as exact numbers. A field that is only the number needs no `####`.
+/// Compares the final answers of two texts as exact numbers. If the extractor finds none in `other`, all of `other`
+/// is the number: it needs no mark such as `####`.
 fn compare(
     extractor: &Extractor,
     [text, other]: [&str; 2],
@@ -264,7 +266,7 @@ fn compare(
     })
 }
 
-/// Keys that this check would silently ignore.
+/// Problems for keys that this check would otherwise silently ignore.
 fn superfluous(keys: &CheckKeys, name: CheckName) -> Vec<KeyProblem> {
     let extracts = matches!(name, CheckName::FinalAnswer | CheckName::NumberEquals);
     let compares = matches!(name, CheckName::Equals | CheckName::NumberEquals);
@@ -278,7 +280,7 @@ fn superfluous(keys: &CheckKeys, name: CheckName) -> Vec<KeyProblem> {
     ])
 }
 
-/// Negligible, but a price must be more than 0.
+/// The price of a check: negligible, but a price must be more than 0.
 const PRICE: Cost = Cost::from_picos(1000);
 
 #[cfg(test)]

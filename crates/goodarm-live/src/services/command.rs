@@ -73,7 +73,7 @@ struct Program {
     path: OsString,
     arguments: Vec<String>,
     folder: PathBuf,
-    /// Its name in the job file.
+    /// The program as the job file names it.
     shown: String,
     environment: Environment,
     secrets: Arc<Secrets>,
@@ -88,9 +88,9 @@ enum ProcessOutcome {
         reason: String,
         output: Vec<u8>,
     },
-    /// It wrote unsolicited output, so it is unknown which request its other lines belong to.
+    /// The process wrote unsolicited output, so it is unknown which request its other lines belong to.
     Mistrusted {
-        /// In short, without secrets.
+        /// The unsolicited output, shortened and without secrets.
         unasked: String,
         output: Vec<u8>,
     },
@@ -123,7 +123,7 @@ impl CommandService {
     fn manifest(&self) -> Manifest {
         Manifest {
             extent: Extent { timeout: self.timeout, ..Extent::default() },
-            // Its three pipes.
+            // Standard input, output and error.
             files_per_request: 3,
             files: self.files.clone(),
             secrets: Some(Arc::clone(&self.program.secrets)),
@@ -131,7 +131,7 @@ impl CommandService {
         }
     }
 
-    /// Makes one attempt. A program that cannot be started has not begun to work.
+    /// Makes one attempt. It is void or hopeless if the program cannot be started.
     async fn attempt(&self, candidate: &Candidate, transcript: &Transcript) -> Attempt<Reply> {
         let began = Instant::now();
         let outcome = match &self.workers {
@@ -139,7 +139,7 @@ impl CommandService {
             None => self.run(candidate).await.map(|outcome| (outcome, began.elapsed())),
         };
         match outcome {
-            // The start of a worker is not charged to the call.
+            // A new worker may take longer than the timeout for its first reply; the rest is not charged.
             Ok((outcome, worked)) => outcome.into_attempt(&self.program, worked.min(self.timeout)),
             Err(error) => {
                 let reason = format!("cannot start {}: {error}", self.program.shown);
@@ -152,7 +152,7 @@ impl CommandService {
         }
     }
 
-    /// One process for one call.
+    /// Starts a process for one call, and waits for its end.
     async fn run(&self, candidate: &Candidate) -> io::Result<ProcessOutcome> {
         let mut process = ChildProcess::start(&self.program)?;
         let input = input_line(&candidate.json);
@@ -223,9 +223,9 @@ impl Program {
         }
     }
 
-    /// The visible files that its scores depend on: a program that is named by its path, and every argument that
-    /// is a file, or has one after a `=`. In a shell line a bare word may be anything, so there only words count
-    /// that look like a file and are not written to.
+    /// The files that the scores visibly depend on: a program that is named by its path, and every argument that is
+    /// a file, or has a file after a `=`. In a shell line only words with a `.` or a slash count, since a bare word
+    /// may be anything, and only if the line does not write to them.
     fn files(&self, keys: &CommandKeys) -> Vec<Fingerprint> {
         let mut words: Vec<&str> = Vec::new();
         if let Some(line) = &keys.shell {
@@ -257,7 +257,7 @@ impl Program {
         words.into_iter().filter_map(read).collect()
     }
 
-    /// Its output as text, without secrets.
+    /// The output of the program as text, without secrets.
     fn text(&self, output: &[u8]) -> String {
         self.secrets.remove(String::from_utf8_lossy(output).into_owned())
     }
@@ -273,7 +273,7 @@ impl Program {
         }
     }
 
-    /// Why it cannot be executed, as far as that is visible before the first call.
+    /// Why the program cannot be executed; `None` if no reason is visible before the first call.
     fn obstacle(&self) -> Option<String> {
         let (path, shown) = (Path::new(&self.path), &self.shown);
         if !path.is_absolute() {
@@ -383,7 +383,7 @@ impl ProcessOutcome {
     }
 }
 
-/// A candidate as one line. JSON may have line ends between tokens, but not in strings.
+/// A candidate as one line. Line ends in JSON are only between tokens, never in strings, so spaces can replace them.
 fn input_line(json: &str) -> String {
     let mut line = String::with_capacity(json.len() + 1);
     line.push_str(json.trim_end());
@@ -442,8 +442,8 @@ fn read_answer(output: &str) -> (Verdict, Option<Cost>) {
     }
 }
 
-/// Whether the output of a program is a reply. An answer must be an object, since a greeting of a worker could
-/// also be an answer.
+/// Whether the output of a program is a reply of the wanted form. An answer to a question must be a JSON object here:
+/// otherwise a worker's greeting would count as an answer.
 fn is_wanted(output: &[u8], wanted: &ExpectedReply) -> bool {
     let (verdict, _) = read(&String::from_utf8_lossy(output), wanted);
     match verdict {
@@ -459,7 +459,7 @@ fn bare_number(line: &str) -> Option<Value> {
     serde_json::Number::from_f64(number).map(Value::Number)
 }
 
-/// Enough to load a model.
+/// The default of `startup`, enough to load a model.
 const STARTUP: Duration = Duration::from_secs(60);
 const STARTUP_MAX: Duration = Duration::from_secs(86_400);
 

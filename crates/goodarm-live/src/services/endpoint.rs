@@ -1,4 +1,4 @@
-//! One POST and the meaning of its result, for `http` and `llm`.
+//! Sends one POST request and interprets its result, for the kinds `http` and `llm`.
 //!
 //! A request that may have reached the server is never sent again. The HTTP client itself retries only requests
 //! of which no byte was written, because the server had closed a pooled connection.
@@ -50,12 +50,12 @@ pub(crate) struct Endpoint {
     warning: Option<String>,
 }
 
-/// A complete body with a status of success.
+/// The complete body of a response whose status is a success.
 pub(crate) struct ResponseBody {
     pub(crate) body: Vec<u8>,
-    /// From the request to the last byte.
+    /// The time from the request to the last byte.
     pub(crate) worked: Duration,
-    /// The number of its address.
+    /// The number of the address that sent the response, counted from 0.
     pub(crate) address: usize,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct EndpointKeys<'a> {
     pub(crate) url: Option<&'a str>,
     pub(crate) urls: Option<&'a [String]>,
     pub(crate) api_key_env: Option<&'a str>,
-    /// The header of the key, in lower case. `authorization` has it after `Bearer`.
+    /// The name of the header for the API key, in lower case. In `authorization` the key follows `Bearer`.
     pub(crate) key_header: &'static str,
     pub(crate) headers: Option<&'a BTreeMap<String, String>>,
     pub(crate) void_status: Option<&'a [u16]>,
@@ -79,15 +79,15 @@ struct SentRequest<'a> {
     began: Instant,
 }
 
-/// The result of one request: a complete body, or the reply of the call without one.
+/// The result of one attempt. If the server answered it: a complete body, or the reply of a call without one.
 type HttpAttempt = Attempt<Result<ResponseBody, Reply>>;
 
 /// A longer body is cut off, and the call counts as failed.
 pub const BODY_BYTES_MAX: usize = 4 << 20;
 
 impl Endpoint {
-    /// An endpoint at the addresses of the job, to which `complete` adds the rest of the path. Reads keys from the
-    /// environment.
+    /// An endpoint at the addresses of the job. `complete` adds the rest of the path to an address. Reads API keys
+    /// from the environment.
     pub(crate) fn new(
         keys: EndpointKeys<'_>,
         complete: impl Fn(Url) -> Result<Url, KeyProblem>,
@@ -128,7 +128,7 @@ impl Endpoint {
         }
     }
 
-    /// The first addresses as in the job, without secrets, each in a line.
+    /// The first addresses as the job has them, without secrets. `line` makes the line for each.
     pub(crate) fn shown(&self, line: impl Fn(&str) -> String) -> String {
         let first = self.addresses.iter().take(SHOWN_MAX);
         let mut lines: Vec<String> = first.map(|address| line(&address.shown)).collect();
@@ -151,8 +151,8 @@ impl Endpoint {
         }
     }
 
-    /// Posts a JSON body in its turn, again as long as no work was begun. The error is the reply of a call without
-    /// a complete body or without a status of success.
+    /// Posts a JSON body when the throttle permits, and again as long as the server began no work. The error is the
+    /// reply of a call without a complete body or without a status of success.
     pub(crate) async fn post(
         &self,
         throttle: &Throttle,
@@ -161,7 +161,7 @@ impl Endpoint {
         attempts_at(throttle, |number| self.attempt(throttle, number, body)).await?
     }
 
-    /// A reason with its host, if there are several addresses.
+    /// Adds the host to a reason if there are several addresses.
     pub(crate) fn reason_at(&self, address: usize, reason: String) -> String {
         let host = &self.address(address).host;
         if self.addresses.len() == 1 || reason.contains(host) {
@@ -184,7 +184,7 @@ impl Endpoint {
         self.clean(format!("POST {}\n{}{body}", address.target, self.headers_shown))
     }
 
-    /// The received text, or why there was none.
+    /// What an attempt received, or why it received nothing.
     fn received(&self, attempt: &HttpAttempt) -> String {
         match attempt {
             Attempt::Answered(Ok(response)) => String::from_utf8_lossy(&response.body).into_owned(),
@@ -204,11 +204,11 @@ impl Endpoint {
         self.secrets.remove(text)
     }
 
-    /// Makes one attempt.
+    /// Makes one attempt at the address with this number.
     async fn attempt(&self, throttle: &Throttle, number: usize, body: &str) -> HttpAttempt {
         let sent = SentRequest { address: self.address(number), number, began: Instant::now() };
         let mut refusal = String::new();
-        // Connecting has a shorter timeout, so a request that is cut off here has been sent.
+        // Connecting has a shorter timeout, so a request that reaches this one has been sent.
         let exchange = self.exchange(&sent, body, &mut refusal);
         let attempt = match tokio::time::timeout(self.timeout, exchange).await {
             Ok(attempt) => attempt,
@@ -250,7 +250,7 @@ impl Endpoint {
         self.broken(sent, CountedFailure::Truncated, reason)
     }
 
-    /// The server may have begun to work, and gave no usable reply.
+    /// The attempt of a request after which the server may have begun to work, but sent no usable reply.
     fn broken(
         &self,
         sent: &SentRequest<'_>,
@@ -265,7 +265,7 @@ impl Endpoint {
         Reply { usage, ..Reply::failed(failure, self.reason_at(sent.number, reason)) }
     }
 
-    /// The attempt without a response.
+    /// The attempt of a request that got no response.
     fn unanswered(&self, sent: &SentRequest<'_>, error: SendError) -> HttpAttempt {
         let host = &sent.address.host;
         match error {
@@ -290,7 +290,7 @@ impl Endpoint {
         }
     }
 
-    /// The attempt with a response without success.
+    /// The attempt of a request that got a response without a status of success.
     async fn refused(
         &self,
         sent: &SentRequest<'_>,
@@ -325,7 +325,7 @@ impl Endpoint {
         };
         let reason = self.reason_at(sent.number, reason);
         if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, &body) {
-            // The server is up, and announces that it will be back.
+            // `Some`, because the server is up and announces that it will be back.
             let retry_after = Some(retry_after.unwrap_or_default());
             return Attempt::Void { failure, retry_after, reason };
         }
@@ -364,7 +364,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Whether the server works, and rejects this request because it is bad, too long or filtered.
+/// Whether this status means that the server works, and that the request is bad, too long or filtered.
 const fn is_about_the_request(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 413 | 422 | 451)
 }

@@ -57,12 +57,12 @@ pub struct Http {
     endpoint: Endpoint,
     body: Option<Template>,
     wanted: ExpectedReply,
-    /// The JSON pointer to the score or answer; each criterion has its own.
+    /// The JSON pointer to the score or the answer; not used with criteria, each of which has its own.
     pointer: String,
 }
 
 impl Http {
-    /// A verifier or a generator. Reads keys from the environment.
+    /// A verifier or a generator. Reads API keys from environment variables.
     pub fn new(keys: &HttpKeys, context: &ServiceContext<'_>) -> Result<Self, Vec<KeyProblem>> {
         let mut problems = Vec::new();
         let wanted = ExpectedReply::of(context);
@@ -110,7 +110,7 @@ impl Http {
         }
     }
 
-    /// Facts about it.
+    /// Facts about this service.
     pub fn manifest(&self) -> Manifest {
         Manifest {
             fields: self.body.as_ref().map(Template::fields).unwrap_or_default(),
@@ -129,7 +129,7 @@ impl Http {
     async fn post(&self, candidate: &Candidate, throttle: &Throttle) -> Reply {
         let body = match self.body(candidate) {
             Ok(body) => body,
-            // Not sent, but the reason depends on the answer, so it counts.
+            // Nothing was sent, but the reason may depend on the answer, so the failure counts.
             Err(reason) => {
                 let failed = Reply::failed(CountedFailure::Unreadable, reason);
                 return Reply { usage: NOTHING, ..failed };
@@ -197,7 +197,8 @@ impl Remote for Http {
     }
 }
 
-/// The body for a candidate. It must be JSON: quotes in an answer break a template without `tojson`.
+/// The body of the request about a candidate, checked to be JSON: quotes in an answer break a template without
+/// `tojson`.
 fn rendered(template: &Template, candidate: &Candidate) -> Result<String, String> {
     let body = template.render(candidate).map_err(|error| format!("body: {error}"))?;
     match serde_json::from_str::<IgnoredAny>(&body) {

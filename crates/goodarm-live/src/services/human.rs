@@ -57,7 +57,7 @@ impl HumanKeys {
         mut problems: Vec<KeyProblem>,
     ) -> Result<Service, Vec<KeyProblem>> {
         problems.extend(unsupported(context));
-        // A person's seconds are not measured.
+        // In seconds there is no default price either: a person's time is not measured.
         if context.unit != Unit::Calls && context.keys.price.is_none() {
             let message = format!("missing; give the price of a reply in {}", context.unit.name());
             problems.push(KeyProblem::missing("price", message));
@@ -126,7 +126,7 @@ const fn default_question(wanted: ReplyForm) -> &'static str {
     }
 }
 
-/// About what one person answers in a session. More would reserve money for answers that look worse than the
-/// ones that remain after the first replies.
+/// The default of `cards_max`: about the cards that one person replies to in a session. More cards would reserve
+/// money for answers that may no longer be worth asking about after the first replies.
 const CARDS_MAX: u32 = 20;
 const CARDS_LIMIT: u32 = 10_000;

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::KINDS;
 use crate::service::Service;
 
-/// Problems with keys, each given as name, whether it is wrong, and message.
+/// The problems among these keys: each has its name, whether it is wrong, and the message.
 pub(super) fn problems_of<const N: usize>(keys: [(&str, bool, &str); N]) -> Vec<KeyProblem> {
     let wrong = keys.into_iter().filter(|(_, is_wrong, _)| *is_wrong);
     wrong.map(|(key, _, message)| KeyProblem::new(key, message)).collect()
@@ -26,7 +26,7 @@ pub(super) fn problems_of<const N: usize>(keys: [(&str, bool, &str); N]) -> Vec<
 pub struct ServiceKind {
     /// Its name in a job file.
     pub name: &'static str,
-    /// Whether it can also answer questions.
+    /// Whether a service of this kind can be a generator.
     pub makes_answers: bool,
     /// The schema of its own keys.
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
@@ -39,15 +39,15 @@ type ReadKeys = fn(&JobTable<'_>, &mut Vec<KeyProblem>) -> Option<Box<dyn KindKe
 
 /// The keys that one kind of service has beyond those of every service.
 pub trait KindKeys {
-    /// The service that the keys describe, or all problems with them. A generator answers the questions of the
-    /// context; the job finds the final answers in its replies.
+    /// The service that the keys describe, or all problems with the keys. A generator answers the questions of the
+    /// context; the job finds the final answers in the generator's replies.
     fn build(&self, context: &ServiceContext<'_>) -> Result<Service, Vec<KeyProblem>>;
 }
 
 /// The part of a job that a service depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceContext<'a> {
-    /// Whether it is a generator, which answers the questions. Otherwise it is a verifier, which may solve them.
+    /// Whether the service is a generator. Otherwise it is a verifier, which may be a solver.
     pub makes_answers: bool,
     /// The keys common to all services.
     pub keys: &'a ServiceKeys,
@@ -55,7 +55,7 @@ pub struct ServiceContext<'a> {
     pub timeout: Duration,
     /// The folder that paths are relative to.
     pub folder: &'a Path,
-    /// The candidates; placeholders for answers that are made during the run.
+    /// The candidates, with placeholders for answers that are made during the run.
     pub candidates: &'a Candidates,
     /// The questions, if candidates are answers to questions.
     pub questions: Option<&'a Candidates>,
@@ -66,7 +66,7 @@ pub struct ServiceContext<'a> {
 }
 
 impl ServiceContext<'_> {
-    /// Whether the answers of a generator are also votes, which have a threshold.
+    /// Whether the answers of a generator are also votes. Only then it has a threshold.
     pub(crate) const fn has_votes(&self) -> bool {
         self.keys.threshold.is_some()
     }

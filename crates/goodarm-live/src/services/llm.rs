@@ -57,7 +57,7 @@ enum Task {
     Judge(Parser),
     ScoreByLogprobs(Logprobs),
     Solve(Solver),
-    /// Answers the question. Answers that are votes must be fresh.
+    /// Answers the question. Replies that are votes must be fresh, so they are checked for signs of a cache.
     Answer {
         votes: bool,
     },
@@ -92,7 +92,7 @@ impl Llm {
         } else {
             keys.problems(context)
         };
-        // The prompt of a generator has only the question, as a solver's.
+        // Like a solver, a generator gets only the question.
         let role =
             if context.makes_answers { LlmRole::Solver } else { keys.role.unwrap_or_default() };
         let problem_count_before = problems.len();
@@ -132,7 +132,7 @@ impl Llm {
         }
     }
 
-    /// Facts about it in a job with this unit.
+    /// Facts about this service in a job with this unit.
     pub fn manifest(&self, unit: Unit) -> Manifest {
         let endpoint_manifest = self.chat.endpoint.manifest();
         let (answers_questions, final_answers) = match &self.task {
@@ -172,8 +172,8 @@ impl Llm {
         }
     }
 
-    /// Yes and no are binary, and so is a comparison of final answers. The probability of a first token is always
-    /// the same.
+    /// The default model of the scores. Yes and no are binary, and so is a comparison of final answers. The
+    /// probability of a first token is exact.
     const fn scores(&self) -> Scores {
         match &self.task {
             Task::ScoreByLogprobs(logprobs) if logprobs.is_exact() => Scores::Exact,
@@ -182,8 +182,9 @@ impl Llm {
         }
     }
 
-    /// A token is at least a byte, so a prompt has at most as many tokens as bytes, plus the server's own marks
-    /// around messages. `input_tokens_max` from the job may lower this maximum.
+    /// The most input tokens of a call with messages of this length. A token is at least a byte, so a prompt has at
+    /// most as many tokens as bytes, plus those that the server adds around messages. `input_tokens_max` from the
+    /// job may lower this maximum.
     fn most_input_tokens(&self, message_bytes: usize) -> u64 {
         let most = message_bytes as u64 + CHAT_OVERHEAD_TOKENS;
         let prompt_tokens_max =
@@ -200,7 +201,8 @@ impl Llm {
         }
     }
 
-    /// A reply that was cut off by the limit of tokens counts as failed, unless its first word decides.
+    /// Asks a judge, and reads its verdict. A reply that was cut off by the limit of tokens counts as failed,
+    /// unless its first word decides.
     async fn judge(&self, parser: &Parser, candidate: &Candidate, throttle: &Throttle) -> Reply {
         let chat_reply = match self.ask_and_note(candidate, throttle).await {
             Ok(chat_reply) => chat_reply,
@@ -226,7 +228,7 @@ impl Llm {
         Reply { verdict, usage: chat_reply.usage, text: shorten(chat_reply.text) }
     }
 
-    /// One complete reply as the answer.
+    /// Asks once. The whole reply is the answer; a reply that was cut off counts as failed.
     async fn answer(&self, votes: bool, question: &Candidate, throttle: &Throttle) -> Reply {
         let chat_reply = if votes {
             self.ask_and_note(question, throttle).await
@@ -279,8 +281,8 @@ impl Llm {
         logprobs.count(join_all(requests).await)
     }
 
-    /// Sends the messages for a candidate, with retries of void attempts. `Err` is the final reply, if the server
-    /// sent no text.
+    /// Sends the messages for a candidate, with retries of void attempts. The error is the reply of a call that got
+    /// no text from the server.
     async fn ask(&self, candidate: &Candidate, throttle: &Throttle) -> Result<ChatReply, Reply> {
         let (system, prompt) = self.messages(candidate).map_err(unrendered)?;
         self.chat.ask(system.as_deref(), &prompt, throttle).await
@@ -353,12 +355,13 @@ fn price(unit: Unit) -> Option<Pricing> {
     (unit == Unit::Tokens).then_some(Pricing::Metered(tokens))
 }
 
-/// Not sent; a counted failure, because it depends on the answer.
+/// The reply of a call whose messages cannot be made from the candidate. Nothing was sent, but the failure counts,
+/// because it may depend on the answer.
 fn unrendered(error: TemplateError) -> Reply {
     let failed = Reply::failed(CountedFailure::Unreadable, format!("prompt: {error}"));
     Reply { usage: NOTHING, ..failed }
 }
 
 const CUT_OFF_MESSAGE: &str = "the limit of tokens (max_tokens) cut the reply off";
-/// An upper bound of what a chat template adds to a prompt.
+/// An upper bound of the tokens that a server's chat template adds to the messages.
 const CHAT_OVERHEAD_TOKENS: u64 = 256;

@@ -70,7 +70,7 @@ impl PoolKeys {
         let RecordedAnswers { mut file, mut by_question } =
             RecordedAnswers::read(&place, of).map_err(wrong)?;
         file.path = name_of(path, &place);
-        // In a run each service has its own answers; a file is one pool.
+        // In the folder of a run each service has its own answers; a file is one pool for all services.
         let own = if place.is_dir() { format!("{} of {path}", of) } else { path.clone() };
         let (draws, seed) = (self.draws.unwrap_or_default(), context.seed);
         let manner = DrawSettings { draws, seed, is_about_questions: true, own: Some(own) };

@@ -1,5 +1,6 @@
-//! Services that draw from recorded outcomes or answers. The k-th draw about a subject depends only on the seed,
-//! the subject and k, so a call that was lost can be repeated with the same reply.
+//! Services that draw from recorded outcomes or answers. The k-th draw of a service about a subject (a candidate or a
+//! question) depends only on the seed, the service, the subject and k. So a lost call can be repeated with the same
+//! reply.
 
 use goodarm_core::{ArmId, AttributeId, Cost, CountedFailure};
 use goodarm_data::candidates::Candidates;
@@ -15,19 +16,19 @@ use crate::service::{CallContext, Dispatch, DrawSource, Local, Manifest, Service
 /// One recorded call.
 #[derive(Clone, Debug)]
 pub(super) struct RecordedDraw {
-    /// `None` if it failed.
+    /// The verdict of the recorded call; `None` if the call failed.
     pub(super) verdict: Option<Verdict>,
     pub(super) cost: Cost,
 }
 
-/// Which calls are drawn, and how.
+/// How recorded calls are drawn.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DrawSettings {
     pub(super) draws: Draws,
     pub(super) seed: u64,
     /// Whether calls are about questions, and their outcomes are answers.
     pub(super) is_about_questions: bool,
-    /// The part of the recording that only one service may draw from in order; `None` if several may.
+    /// The name of the recorded replies, if only one service may draw them in order; `None` if several may.
     pub(super) own: Option<String>,
 }
 
@@ -35,14 +36,14 @@ pub(super) struct DrawSettings {
 #[derive(Clone, Debug)]
 pub(super) struct RecordedService {
     calls: Vec<RecordedDraw>,
-    /// The index of the first call about each subject, and the number of calls.
+    /// The index of the first call about each subject; the last entry is the number of all calls.
     starts: Vec<usize>,
     manner: DrawSettings,
 }
 
 impl RecordedService {
-    /// A service with the calls about each of these candidates or questions. The error has the number of
-    /// subjects without calls, and the first of them.
+    /// A service with the recorded calls about each of these subjects, which `of` returns for an id. The error has
+    /// the number of subjects without calls, and the first of them.
     pub(super) fn service(
         mut of: impl FnMut(&str) -> Vec<RecordedDraw>,
         subjects: &Candidates,
@@ -126,7 +127,7 @@ impl Local for RecordedService {
     }
 }
 
-/// A hash of the position of a draw. Its low bits choose, with a bias below 10⁻¹².
+/// A hash of the position of a draw. Its remainder chooses the recorded call, with a bias below 10⁻¹².
 fn draw(seed: u64, arm: ArmId, attribute: AttributeId, order: u64) -> u64 {
     let mut state = seed;
     for word in [u64::from(arm.0), u64::from(attribute.0), order] {

@@ -1,4 +1,4 @@
-//! Rubrics: one reply has a score for each criterion.
+//! Rubrics: lists of criteria. One reply has a score for each criterion.
 
 use goodarm_core::CountedFailure;
 use goodarm_data::problem::KeyProblem;
@@ -23,7 +23,7 @@ impl Rubric {
         self.criteria.len()
     }
 
-    /// The scores in a reply. A missing score does not affect the others; a reply without any is unreadable.
+    /// The scores in a reply. A missing score does not affect the others; a reply without any score is unreadable.
     pub(crate) fn verdict(
         &self,
         reply: &Value,

@@ -54,7 +54,8 @@ pub(crate) fn score_at(value: &Value) -> Result<f64, String> {
     score_of(value).ok_or_else(|| format!("not a score: {}", in_short(&value.to_string())))
 }
 
-/// An answer to a question: a text, or any other value as JSON.
+/// The verdict of a value found at `pointer`. The answer is a text, or any other value as JSON; null counts as
+/// missing.
 pub(crate) fn answer_at(found: Option<&Value>, pointer: &str) -> Verdict {
     match found {
         Some(Value::String(text)) => Verdict::answer(text.clone(), String::new()),
@@ -66,7 +67,7 @@ pub(crate) fn answer_at(found: Option<&Value>, pointer: &str) -> Verdict {
     }
 }
 
-/// A cost that the ledger accepts.
+/// The cost in a reply; `None` if it is missing, or if the ledger cannot take it.
 pub(crate) fn cost_of(value: Option<&Value>) -> Option<Cost> {
     Cost::of_price(value?.as_f64()?).ok()
 }

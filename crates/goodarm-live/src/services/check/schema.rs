@@ -1,5 +1,5 @@
-//! Validates answers by a JSON Schema. A schema with which the work could grow faster than the answer is refused when the
-//! job is read.
+//! Validates answers by a JSON Schema. The work is counted in looks: one part of the schema looks at one JSON
+//! value. A schema whose work could grow faster than the answer is refused when the job is read.
 
 use std::path::Path;
 
@@ -15,7 +15,8 @@ use goodarm_files::words::in_short;
 #[derive(Debug)]
 pub(super) struct Schema {
     validator: Validator,
-    /// The number of JSON values in the schema, each reference replaced by its target; more where it divides.
+    /// The most looks at one JSON value: the number of values in the schema, with each reference replaced by its
+    /// target, and [`DIVISION_LOOKS`] for each `multipleOf`.
     looks_per_value: u64,
     compares_elements: bool,
 }
@@ -70,7 +71,7 @@ impl Schema {
         })
     }
 
-    /// Whether an answer is accepted, and why not.
+    /// Whether the schema accepts an answer, and a text for people that gives the reason.
     pub(super) fn judge(&self, value: &Value, steps: &Steps) -> Result<(bool, String), Limit> {
         let parsed;
         let value = match value {
@@ -93,7 +94,7 @@ impl Schema {
         if self.validator.is_valid(value) {
             return Ok((true, "accepted by the schema".into()));
         }
-        // Each failed look may have an error, with the path of its value.
+        // Each failed look may create an error in memory, with the path of its value.
         let error_bytes = looks.saturating_mul(ERROR_BYTES + text_bytes(value) as u64);
         let error = if error_bytes > ERRORS_BYTES_MAX {
             None
@@ -111,7 +112,7 @@ impl Schema {
 /// Goes through a schema as if every reference were replaced by its target.
 struct Survey<'a> {
     root: &'a Value,
-    /// The references that lead to the present place.
+    /// The references that were followed to the present place.
     references: Vec<&'a str>,
     size: u64,
     division_looks: u64,
@@ -198,7 +199,7 @@ pub(super) fn text_bytes(value: &Value) -> usize {
     }
 }
 
-/// The steps of one look at all its values and names.
+/// The steps of one look at a value, and at all values and names in it.
 fn value_steps(value: &Value) -> u64 {
     match value {
         Value::String(text) => text_steps(text.len()),
@@ -212,8 +213,8 @@ fn value_steps(value: &Value) -> u64 {
     }
 }
 
-/// The most elements of an array. With equal hashes, which an answer may have on purpose, each element is compared with
-/// all others.
+/// The length of the longest array in a value. If elements have equal hashes, which an answer may have on purpose,
+/// `uniqueItems` compares each element with all others.
 fn longest_array(value: &Value) -> u64 {
     match value {
         Value::Array(values) => {
@@ -225,16 +226,17 @@ fn longest_array(value: &Value) -> u64 {
     }
 }
 
-/// The beginning of the message of `serde_json`.
+/// The beginning of the message of `serde_json` about values that are nested too deeply.
 const TOO_DEEP: &str = "recursion limit exceeded";
-/// Larger patterns may be searched state by state.
+/// The largest compiled pattern. The search for a larger one may go state by state, which is slow.
 const PATTERN_BYTES_MAX: usize = 256 << 10;
 const PATTERN_HINT: &str = ": a pattern without look-around and back-references, and of fewer states (maxLength limits a length)";
 const SIZE_MAX: u64 = 10_000;
 const DEPTH_MAX: usize = 256;
-/// Most parts of a schema never look at most values.
+/// The looks that one step pays for: most parts of a schema never look at most values.
 const LOOKS_PER_STEP: u64 = 32;
-/// A division by a number such as 0.0000001 is exact, with integers of a thousand bits.
+/// The looks that a `multipleOf` costs. Division by a number such as 0.0000001 is exact: it uses integers of a
+/// thousand bits.
 const DIVISION_LOOKS: u64 = 3000;
 const ERROR_BYTES: u64 = 500;
 const ERRORS_BYTES_MAX: u64 = 128 << 20;

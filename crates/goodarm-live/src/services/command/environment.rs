@@ -1,5 +1,5 @@
-//! The environment variables of a program: common ones such as PATH, and those in the job. It does not get others,
-//! such as the keys of other services.
+//! The environment variables of a program: common ones such as PATH, and those that the job names. The program does
+//! not get others, such as the keys of other services.
 
 use std::ffi::OsString;
 
@@ -9,7 +9,7 @@ use reqwest::Url;
 use crate::secrets::Secrets;
 use crate::services::endpoint::{add_from_url, key_from_environment, looks_like_a_key};
 
-/// Names and values.
+/// The names and values of the variables that a program gets.
 #[derive(Debug, Default)]
 pub(super) struct Environment(Vec<(OsString, OsString)>);
 
@@ -37,7 +37,7 @@ impl Environment {
         self.0.iter().map(|(name, value)| (name, value))
     }
 
-    /// Advice if a program complains about a variable that it did not get.
+    /// Advice for people if a program's complaint names a variable that goodarm has and did not pass on.
     pub(super) fn hint(&self, complaint: &str) -> Option<String> {
         let is_between = |sign: char| sign != '_' && !sign.is_ascii_alphanumeric();
         let is_held_back = |word: &&str| {
@@ -50,12 +50,13 @@ impl Environment {
     }
 }
 
-/// A variable that a job names. A key that is too short to be removed from texts is an error.
+/// Reads a variable that a job names, and adds its secrets. A missing variable is an error, and so is a key that is
+/// too short to be removed from texts.
 fn read(name: &str, secrets: &mut Secrets) -> Result<OsString, KeyProblem> {
     let is_secret = is_secret(name);
     let value = match std::env::var_os(name) {
         Some(value) if !is_secret => value,
-        // For its error.
+        // Only for the error of a variable that is missing, or of a key that is too short.
         _ => {
             key_from_environment("env", name)?;
             std::env::var_os(name).unwrap_or_default()
@@ -73,14 +74,14 @@ fn read(name: &str, secrets: &mut Secrets) -> Result<OsString, KeyProblem> {
     Ok(value)
 }
 
-/// Whether a variable is a secret, by its name.
+/// Whether the name of a variable suggests that its value is a secret.
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     name.split('_').any(|word| SECRET_WORDS.contains(&word))
         || ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|end| name.ends_with(end))
 }
 
-/// Common variables without secrets.
+/// Variables that every program gets: common ones that have no secrets.
 const PLAIN: [&str; 26] = [
     "PATH",
     "HOME",

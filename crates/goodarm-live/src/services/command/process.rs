@@ -13,11 +13,11 @@ use super::tracker::{self, ProcessTracker};
 use super::{ProcessOutcome, Program};
 use crate::services::BODY_BYTES_MAX;
 
-/// A running program. Dropping it kills it and its children, also if only they are left.
+/// A running program. Dropping this kills the program and its children, even if only children are left.
 #[derive(Debug)]
 pub(super) struct ChildProcess {
     child: Child,
-    /// The process group that it leads.
+    /// The number of the process group that the program leads.
     group: Option<u32>,
     /// Finds children that have left the group; `None` after the kill.
     tracker: Option<ProcessTracker>,
@@ -32,7 +32,7 @@ pub(super) struct Pipes {
 }
 
 impl ChildProcess {
-    /// Starts a program. An error means that nothing has begun.
+    /// Starts a program. After an error, no process was started.
     pub(super) fn start(program: &Program) -> io::Result<Self> {
         let tracker = ProcessTracker::new();
         let mut command = tokio::process::Command::new(&program.path);
@@ -53,7 +53,7 @@ impl ChildProcess {
         Ok(Self { group: child.id(), tracker: Some(tracker), child, is_killed: false })
     }
 
-    /// The pipes; `None` the second time.
+    /// Takes the pipes of the process; `None` if they were taken before.
     pub(super) fn pipes(&mut self) -> Option<Pipes> {
         let stdin = self.child.stdin.take()?;
         let stdout = self.child.stdout.take()?;
@@ -89,7 +89,7 @@ impl ChildProcess {
                     Ok(()) => Ok(self.child.wait().await),
                     Err(reason) => Err(reason),
                 },
-                // Its children, which may hold the pipes open, end with it.
+                // The program has ended. Its children may hold the pipes open, so they are killed.
                 status = self.child.wait() => {
                     self.kill_group();
                     match tokio::time::timeout(LAST_BYTES, listen).await {
@@ -108,18 +108,18 @@ impl ChildProcess {
         }
     }
 
-    /// Waits for its end; its children, which may hold its pipes open, end with it.
+    /// Waits until the program ends, then kills its children, which may hold its pipes open.
     pub(super) async fn end(&mut self) {
         drop(self.child.wait().await);
         self.kill_group();
     }
 
-    /// Gives it a moment to end by itself.
+    /// Waits up to `moment` for the program to end by itself.
     pub(super) async fn settle(&mut self, moment: Duration) {
         drop(tokio::time::timeout(moment, self.child.wait()).await);
     }
 
-    /// How it ended, if it has.
+    /// How the program ended, or that it closed its output; with the last lines of standard error.
     pub(super) fn ending(&mut self, complaint: &StderrTail) -> String {
         match self.child.try_wait() {
             Ok(Some(status)) => ending(status, complaint),
@@ -127,7 +127,7 @@ impl ChildProcess {
         }
     }
 
-    /// Kills it and all its children.
+    /// Kills the program and all its children.
     pub(super) fn kill(&mut self) {
         if !mem::replace(&mut self.is_killed, true) {
             self.kill_group();
@@ -136,8 +136,8 @@ impl ChildProcess {
         }
     }
 
-    /// The number of a group is not reused while it has a member. Without one, another process could have got the
-    /// number only if all others had been used since.
+    /// Kills the process group. Its number is not reused while the group has a member. Later, another process can
+    /// have this number only after all other numbers have been used.
     fn kill_group(&self) {
         #[cfg(unix)]
         if let Some(group) = self
@@ -145,7 +145,7 @@ impl ChildProcess {
             .and_then(|id| i32::try_from(id).ok())
             .and_then(rustix::process::Pid::from_raw)
         {
-            // Fails if it has ended already.
+            // Fails if all processes of the group have ended already.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }
@@ -167,7 +167,7 @@ impl ProcessOutcome {
     }
 }
 
-/// The end of the standard error of a program.
+/// The last part of what a program wrote to standard error.
 #[derive(Debug, Default)]
 pub(super) struct StderrTail {
     bytes: Vec<u8>,
@@ -176,7 +176,7 @@ pub(super) struct StderrTail {
 }
 
 impl StderrTail {
-    /// Reads to the end and keeps the last part.
+    /// Reads standard error to its end, and gives all bytes to `take`.
     pub(super) async fn follow(stderr: &mut ChildStderr, mut take: impl FnMut(&[u8])) {
         let mut buffer = [0; 1024];
         while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
@@ -192,7 +192,7 @@ impl StderrTail {
         }
     }
 
-    /// What happened, and the last lines of standard error.
+    /// The text `what`, followed by the last lines of standard error.
     fn said(&self, what: &str) -> String {
         let said = String::from_utf8_lossy(&self.bytes);
         // Half a word may be half a secret, which would not be found and removed.
@@ -226,7 +226,7 @@ async fn read_all(
     }
 }
 
-/// The output of a program that has ended is available at once.
+/// How long to read the output of a program that has ended; normally all of it is available at once.
 const LAST_BYTES: Duration = Duration::from_millis(500);
 const TAIL_BYTES: usize = 2048;
 const TAIL_LINES: usize = 3;

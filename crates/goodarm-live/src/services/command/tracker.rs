@@ -1,9 +1,9 @@
-//! Kills all processes that a command has started, when it ends or when goodarm ends.
+//! Kills all processes that a program has started, when the program ends or when goodarm ends.
 //!
-//! A process group is killed at once, but a child may have left it. So each command gets a tag in its environment,
-//! which its children inherit. Tagged processes are searched twice: by a thread, shortly after a program has ended;
-//! and by a shell that waits until its pipe from goodarm closes, also by `kill -9`. Both need Linux, where the
-//! environment of a process can be read.
+//! A process group is killed at once, but a child may have left it. So each program gets a tag in its environment,
+//! which its children inherit. Two searches find tagged processes: one by a thread, shortly after a program has
+//! ended; one by a shell, when its pipe from goodarm closes because goodarm has ended, even by `kill -9`. Both need
+//! Linux, where the environment of a process can be read.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fs, thread};
 
-/// The tag of one program and of all its children. Dropping it starts the search for them.
+/// The tag of one program and of all its children. Dropping the tag starts the search for children that are left.
 #[derive(Debug)]
 pub(super) struct ProcessTracker {
     number: u64,
@@ -20,14 +20,14 @@ pub(super) struct ProcessTracker {
     pub(super) tag: String,
 }
 
-/// The environment variable of the tag.
+/// The name of the environment variable that has the tag.
 pub(super) const NAME: &str = "GOODARM_PROCESS";
 
 impl ProcessTracker {
-    /// A new tag, before the program starts.
+    /// A new tag for a program that is about to start.
     pub(super) fn new() -> Self {
         let mut guard = state();
-        // A forked process has its own programs.
+        // A forked process has programs of its own, so it must not use the state of its parent.
         let state = match &mut *guard {
             Some(state) if state.owner == std::process::id() => state,
             slot => slot.insert(State::new()),
@@ -55,17 +55,17 @@ impl Drop for ProcessTracker {
     }
 }
 
-/// The programs of this process.
+/// The programs that this process has started.
 struct State {
-    /// This process.
+    /// The id of this process.
     owner: u32,
-    /// The prefix of its tags.
+    /// The beginning of all tags of this process.
     prefix: String,
     last_number: u64,
     /// Programs that have not ended.
     live: BTreeSet<u64>,
     is_search_due: bool,
-    /// The shell that survives goodarm for a moment. Only goodarm has the other end of its pipe.
+    /// The shell that outlives goodarm for a moment. Only goodarm has the other end of the shell's pipe.
     watcher: Option<Child>,
 }
 
@@ -83,7 +83,7 @@ impl State {
         }
     }
 
-    /// Starts the shell if it is not running. If that fails, goodarm can only kill groups while it lives itself.
+    /// Starts the shell if it is not running. If this fails, no children are killed after the end of goodarm.
     fn watch(&mut self) {
         let is_there = |child: &mut Child| matches!(child.try_wait(), Ok(None));
         if !cfg!(target_os = "linux") || self.watcher.as_mut().is_some_and(is_there) {
@@ -93,14 +93,14 @@ impl State {
         shell.args(["-c", WATCH, &format!("{NAME}={}", self.prefix)]);
         shell.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         shell.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // A signal to all processes of the terminal must not end it.
+        // A signal to all processes of the terminal must not end the shell.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut shell, 0);
         self.watcher = shell.spawn().ok();
     }
 }
 
-/// Kills the remaining children of programs that have ended.
+/// Kills the children that are left of programs that have ended.
 fn search() {
     let Some(prefix) = state().as_mut().map(|state| {
         state.is_search_due = false;
@@ -121,7 +121,7 @@ fn search() {
     }
 }
 
-/// The number of the program that a process belongs to, if it is one of ours.
+/// The number of the program that a process belongs to; `None` if the process has no tag of ours.
 fn number_of(process: &Path, prefix: &str) -> Option<u64> {
     let environment = fs::read(process.join("environ")).ok()?;
     let tag =
@@ -132,7 +132,7 @@ fn number_of(process: &Path, prefix: &str) -> Option<u64> {
 #[cfg(unix)]
 fn kill(id: i32) {
     if let Some(process) = rustix::process::Pid::from_raw(id) {
-        // Fails if it has ended already.
+        // Fails if the process has ended already.
         let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
     }
 }
@@ -147,8 +147,8 @@ fn state() -> MutexGuard<'static, Option<State>> {
 
 /// The shortest time between two searches; also the time that children have to end by themselves.
 const SEARCH_DELAY: Duration = Duration::from_secs(1);
-/// Its name is the tag. A process may just be starting another, so it searches until three searches in a row
-/// have found none.
+/// The script of the shell; `$0` is the beginning of all tags. A process may just be starting another, so the shell
+/// searches until three searches in a row have found none.
 const WATCH: &str = r#"
 trap '' HUP INT TERM
 while read -r _; do :; done

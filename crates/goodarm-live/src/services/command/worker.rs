@@ -1,8 +1,9 @@
 //! Programs that serve many calls: one JSON line in, one JSON line out.
 //!
-//! An extra line would be taken for the answer to the next request. So each request has a number, `call`. If a
-//! worker repeats it, lines without it are skipped. Otherwise a late line cannot be told from an answer: goodarm
-//! sometimes waits for more output before the next request, and one unsolicited line ends the service.
+//! An extra line would be taken for the reply to the next request. So each request has a number, `call`. If a
+//! worker repeats the number in its replies, lines without it are skipped. Otherwise a late line cannot be told
+//! from a reply: then goodarm sometimes waits for more output before the next request, and one unsolicited line
+//! ends the service.
 
 pub(crate) mod request;
 mod talk;
@@ -19,11 +20,11 @@ use self::talk::{Worker, WorkerState};
 use super::{ProcessOutcome, Program, is_wanted};
 use crate::transcript::{Exchange, Transcript};
 
-/// Idle workers. There are at most as many as calls were in flight at once.
+/// The idle workers of a program. There are never more than the calls that were in flight at the same time.
 #[derive(Debug)]
 pub(super) struct WorkerPool {
     state: Mutex<State>,
-    /// The additional time of a new worker for its first answer.
+    /// The additional time that a new worker has for its first reply.
     startup: Duration,
 }
 
@@ -31,7 +32,7 @@ pub(super) struct WorkerPool {
 struct State {
     idle: Vec<Worker>,
     call_count: u64,
-    /// Whether a worker has repeated the number of its call. If one does, all do.
+    /// Whether a worker has repeated the number of its call. All workers run the same program, so then all do.
     repeats_calls: bool,
     /// The first unsolicited line of a worker.
     unasked: Option<String>,
@@ -42,7 +43,7 @@ impl WorkerPool {
         Self { state: Mutex::default(), startup }
     }
 
-    /// Gives the candidate to a worker, a new one if none is idle. Returns the outcome and the time of work. An
+    /// Sends the candidate to an idle worker, or to a new one. Returns the outcome and how long the worker worked. An
     /// error means that no worker could be started.
     pub(super) async fn call(
         &self,
@@ -72,14 +73,14 @@ impl WorkerPool {
             ))),
             received: shorten(program.text(outcome.output())),
         });
-        // Otherwise its answer may still come, so the worker is not used again.
+        // After any other outcome a reply may still come, so the worker is not used again.
         if matches!(&outcome, ProcessOutcome::Answered(line) if is_wanted(line, &program.wanted)) {
             self.give_back(worker);
         }
         Ok((outcome, worked))
     }
 
-    /// Keeps the first unsolicited line: no worker is trusted any more.
+    /// Records the first unsolicited line, for the warning.
     fn note_unasked(&self, outcome: &ProcessOutcome) {
         if let ProcessOutcome::Mistrusted { unasked, .. } = outcome {
             self.state().unasked.get_or_insert_with(|| format!("{unasked:?}"));
@@ -103,7 +104,7 @@ impl WorkerPool {
         state.call_count
     }
 
-    /// An idle worker that is alive, if there is one. The error is an unsolicited line.
+    /// Takes an idle worker that is still alive, if there is one. The error is an unsolicited line that it wrote.
     async fn idle_worker(&self) -> Result<Option<Worker>, Vec<u8>> {
         loop {
             let Some(mut worker) = self.state().idle.pop() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The addresses of a job, checked, each with its own connections.
+//! Checks the addresses of a service in a job. Each has its own connections.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) struct Address {
     pub(super) shown: String,
     /// The full address of requests, without its query.
     pub(super) target: String,
-    /// The server's name, with the port if that is not the default.
+    /// The name of the server, with the port if it is not the default one.
     pub(super) host: String,
 }
 
@@ -39,16 +39,16 @@ impl Address {
     }
 }
 
-/// An address as in the job, and the URL that requests go to.
+/// An address as it is written in the job, and the URL that requests go to.
 pub(super) struct AddressInput<'a> {
     text: &'a str,
     pub(super) url: Url,
-    /// Its number in a list, counted from 1.
+    /// Its number in the list `urls`, counted from 1; `None` for the key `url`.
     number: Option<usize>,
 }
 
 impl AddressInput<'_> {
-    /// A problem with this address, under the right key.
+    /// A problem with this address, under the key `url` or `urls`.
     pub(super) fn problem(&self, problem: KeyProblem) -> KeyProblem {
         placed(self.number, problem)
     }
@@ -95,20 +95,21 @@ fn one(message: &str) -> Vec<KeyProblem> {
     vec![KeyProblem::new("urls", message)]
 }
 
-/// A problem with an address, under the right key. The address itself is not shown: it may be a pasted key.
+/// A problem with an address, under the key `url` or `urls`. The message does not show the address, which may be a
+/// pasted API key.
 fn placed(number: Option<usize>, problem: KeyProblem) -> KeyProblem {
     let Some(number) = number else { return problem };
     let message = format!("address {number}: {}", problem.message);
     KeyProblem { key: "urls".into(), message, ..problem }
 }
 
-/// An address that can be shown: its query and user name, which may be keys, are hidden.
+/// An address for people, without its query and user name, which may be API keys.
 fn target_of(url: &Url) -> String {
     let query = if url.query().is_some() { "?(hidden)" } else { "" };
     format!("{}{}{query}", url.origin().ascii_serialization(), url.path())
 }
 
-/// A warning about a key that is sent without encryption.
+/// A warning if an API key is sent without encryption.
 pub(super) fn exposed_key(
     keys: EndpointKeys<'_>,
     addresses: &[AddressInput<'_>],
@@ -125,7 +126,7 @@ pub(super) fn exposed_key(
     ))
 }
 
-/// An address to POST to.
+/// Reads an address that requests are posted to.
 fn url_of(written: &str) -> Result<Url, KeyProblem> {
     match Url::parse(written) {
         Ok(url) if !url.username().is_empty() || url.password().is_some() => {
@@ -147,7 +148,7 @@ fn url_of(written: &str) -> Result<Url, KeyProblem> {
     }
 }
 
-/// The address that was probably meant, if it contains no secret.
+/// An address without a scheme, with the scheme that was probably meant; `None` if the text may contain a secret.
 fn with_scheme(written: &str) -> Option<String> {
     if written.contains("//") || written.contains(['@', '?', '#']) {
         return None;
@@ -163,5 +164,5 @@ fn with_scheme(written: &str) -> Option<String> {
     Some(format!("{}://{written}", if is_near { "http" } else { "https" }))
 }
 
-/// Each request compares all of them.
+/// The most addresses of a service: the throttle compares all of them for each request.
 const ADDRESSES_MAX: usize = 256;

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// The pause in `Retry-After`, in seconds or as a date, or in `retry-after-ms`.
+/// The pause in the header `retry-after-ms`, or else in `Retry-After`, which has seconds or a date.
 pub(super) fn read(headers: &HeaderMap) -> Option<Duration> {
     if let Some(millis) = headers.get("retry-after-ms").and_then(|value| value.to_str().ok()) {
         let seconds = millis.trim().parse::<f64>().ok()? / 1000.0;

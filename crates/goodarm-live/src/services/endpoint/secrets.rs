@@ -1,4 +1,4 @@
-//! Reads keys, and keeps them out of everything but requests.
+//! Reads API keys, and keeps them out of everything but requests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,17 +12,17 @@ use goodarm_data::problem::{KeyProblem, collect};
 use super::EndpointKeys;
 use crate::secrets::{SECRET_BYTES_MIN, Secrets};
 
-/// Passwords and queries of an address may be keys.
+/// Adds the parts of an address that may be keys: user name, password, fragment and query.
 pub(crate) fn add_from_url(secrets: &mut Secrets, url: &Url) {
     let parts = [url.username(), url.password().unwrap_or_default()];
     for part in parts.into_iter().chain(url.fragment()) {
         secrets.add(part);
         secrets.add(&percent_decoded(url, part));
     }
-    // Azure has its version there, which people may want to see.
+    // Azure has the version of its API in the query, and people may want to see it.
     let pairs = url.query_pairs().filter(|(name, _)| name != "api-version");
     pairs.for_each(|(name, value)| secrets.add(if value.is_empty() { &name } else { &value }));
-    // Also as they are written.
+    // Also the values as they are written, before they are decoded.
     for pair in url.query().unwrap_or_default().split('&') {
         match pair.split_once('=') {
             Some(("api-version", _)) => {}
@@ -32,15 +32,15 @@ pub(crate) fn add_from_url(secrets: &mut Secrets, url: &Url) {
     }
 }
 
-/// A part of this address as it was before it was percent-encoded.
+/// A part of this address, percent-decoded.
 fn percent_decoded(url: &Url, part: &str) -> String {
     let mut url = url.clone();
-    // In a query these have a meaning.
+    // These characters have a meaning in a query.
     url.set_query(Some(&part.replace('+', "%2B").replace('&', "%26").replace('=', "%3D")));
     url.query_pairs().map(|(name, _)| name).collect()
 }
 
-/// The login of a proxy is a key as well.
+/// Adds the logins of the proxies in the environment, which are secrets as well.
 pub(super) fn add_from_proxies(secrets: &mut Secrets) {
     let names = ["http_proxy", "https_proxy", "all_proxy"];
     let names = names.iter().flat_map(|name| [(*name).to_owned(), name.to_uppercase()]);
@@ -54,7 +54,7 @@ fn proxy_url(value: &str) -> Option<Url> {
     url.or_else(|| Url::parse(&format!("http://{value}")).ok())
 }
 
-/// The headers of every request.
+/// The headers that the job sets for every request. Adds the secrets in them to `secrets`.
 pub(super) fn headers(
     keys: EndpointKeys<'_>,
     secrets: &mut Secrets,
@@ -144,7 +144,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_between)
 }
 
-/// More than a prefix, since a prompt may mention sk-learn.
+/// Whether a word of a prompt is a key. The prefix is not enough, since a prompt may mention sk-learn.
 fn is_surely_a_key(word: &str) -> bool {
     word.starts_with("sk-")
         && word.len() >= KEY_BYTES_MIN
@@ -171,7 +171,7 @@ fn add_login(secrets: &mut Secrets, value: &str) {
     }
 }
 
-/// A key that is long enough to be removed from texts, or a word such as `none`.
+/// Reads an API key from a variable: it must be long enough to be removed from texts, or a word such as `none`.
 pub(crate) fn key_from_environment(
     key: &'static str,
     variable: &str,
@@ -213,7 +213,8 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_part) && !looks_like_a_key(text)
 }
 
-/// Keys are long and mix digits with small letters, unlike names of variables and teams.
+/// Whether a word is probably an API key. Keys are long and mix digits with small letters, unlike the names of
+/// variables and teams.
 pub(crate) fn looks_like_a_key(word: &str) -> bool {
     let is_long = word.len() >= KEY_BYTES_MIN;
     let is_mixed = word.contains(|sign: char| sign.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! HTTP requests and responses, by reqwest.
+//! Sends HTTP requests and reads responses, with the client of reqwest.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -42,7 +42,7 @@ impl Transport {
         if url.scheme() == "http" {
             headers.entry(CONNECTION).or_insert(HeaderValue::from_static("close"));
         }
-        // So that a timeout of the whole call always means that the request was sent.
+        // Connecting has less time than the whole call, so a timeout of the call means that the request was sent.
         let client = client(&url, CONNECT_MAX.min(timeout / 2))?;
         Ok(Self { client, url, headers })
     }
@@ -53,9 +53,9 @@ impl Transport {
         *request.headers_mut() = self.headers.clone();
         *request.body_mut() = Some(body.to_owned().into());
         // A reused connection on which the server has sent something is closed as soon as its task runs. Without
-        // this the request could be written first, and those bytes be taken for its response.
+        // this yield the request could be written first, and those bytes would be taken for its response.
         tokio::task::yield_now().await;
-        // Boxed, because a task for each call in flight would otherwise reserve several kilobytes.
+        // Boxed, because otherwise the task of each call in flight would be several kilobytes larger.
         Box::pin(self.client.execute(request)).await.map_err(|error| {
             if error.is_connect() || error.is_builder() {
                 SendError::NotConnected(innermost(&error))
@@ -95,7 +95,7 @@ pub(super) async fn body_of(
         }
         bytes.extend_from_slice(&chunk);
     }
-    // The caller reads the body at once and keeps little of it.
+    // The room is free again, because the caller reads the body at once and keeps little of it.
     drop(room);
     Ok(bytes)
 }
@@ -125,7 +125,7 @@ pub(super) fn is_loopback(url: &Url) -> bool {
 fn client(url: &Url, connect_timeout: Duration) -> Result<Client, KeyProblem> {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
-        // Fails if another part of the process has installed one, which serves as well.
+        // Fails if another part of the process has installed a provider, which serves as well.
         drop(rustls::crypto::ring::default_provider().install_default());
     });
     let mut builder = Client::builder()
@@ -139,7 +139,7 @@ fn client(url: &Url, connect_timeout: Duration) -> Result<Client, KeyProblem> {
         builder = builder.no_proxy();
     }
     if url.scheme() == "http" {
-        // Works on a machine without certificates, since there are none to verify.
+        // Plain HTTP verifies no certificates, so the client also works on a machine that has none.
         builder = builder.tls_certs_only([]);
     }
     builder.build().map_err(|error| KeyProblem::new("url", innermost(&error)))
@@ -159,7 +159,8 @@ fn innermost(error: &(dyn Error + 'static)) -> String {
 
 const USER_AGENT: &str = concat!("goodarm/", env!("CARGO_PKG_VERSION"));
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// Shorter than the keep-alive of common servers, so that few requests meet a closing connection.
+/// How long an idle connection is kept. This is shorter than the keep-alive of common servers, so that few requests
+/// meet a closing connection.
 const IDLE_MAX: Duration = Duration::from_secs(3);
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use goodarm_core::VoidFailure;
 use goodarm_data::problem::KeyProblem;
 use serde_json::Value;
 
-/// The statuses that a job lists as void with any body. `None`: 503 and 529 with a `Retry-After`, and 503 while a
-/// model is being loaded. 401 and 429 are always void.
+/// The statuses that a job lists as void with any body. If the job has no list, this is `None`: then 503 and 529 with
+/// a `Retry-After` are void, and 503 while a model is being loaded. 401 and 429 are always void.
 pub(super) struct VoidStatus(Option<Vec<u16>>);
 
 impl VoidStatus {
@@ -24,7 +24,7 @@ impl VoidStatus {
         }
     }
 
-    /// The void failure of a status, if it is void.
+    /// The void failure of a status other than 401; `None` if the status is not void.
     pub(super) fn failure(
         &self,
         status: u16,
@@ -59,5 +59,5 @@ fn is_loading(body: &[u8]) -> bool {
     is_llama || is_hugging_face
 }
 
-/// 500 and 504 come after work has begun, and 4xx are about the request.
+/// The statuses that a job may list. 500 and 504 come after work has begun, and other 4xx are about the request.
 const VOID_AT_MOST: [u16; 4] = [429, 502, 503, 529];

@@ -1,4 +1,4 @@
-//! The two APIs of endpoints: path, key header, and form of requests and replies.
+//! How the APIs of OpenAI and Anthropic differ: path, header of the key, and form of requests and replies.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Api {
         Ok(url)
     }
 
-    /// The header of the key.
+    /// The name of the header that carries the API key.
     pub(super) const fn key_header(self) -> &'static str {
         match self {
             Self::OpenAi => "authorization",
@@ -37,7 +37,7 @@ impl Api {
         }
     }
 
-    /// The user's headers, and the headers that the endpoint requires.
+    /// The headers of the job, and those that the API requires.
     pub(super) fn headers(self, keys: &LlmKeys) -> BTreeMap<String, String> {
         let mut headers = keys.headers.clone().unwrap_or_default();
         let version = "anthropic-version";
@@ -87,7 +87,7 @@ impl Api {
         })
     }
 
-    /// The name of a reply in messages.
+    /// What a reply of this API is called in messages for people.
     pub(super) const fn reply_name(self) -> &'static str {
         match self {
             Self::OpenAi => "a chat completion",

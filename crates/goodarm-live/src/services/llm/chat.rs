@@ -1,4 +1,4 @@
-//! A chat endpoint: one prompt in, one text out.
+//! A chat endpoint: takes one prompt and returns one text.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) struct Chat {
     api: Api,
     /// The model's name.
     model: String,
-    /// The keys of a request before its messages.
+    /// All of a request except its messages, such as the model and the temperature.
     head: Map<String, Value>,
     /// The limit of tokens of a reply, if requests have one.
     pub(super) max_tokens: Option<u32>,
@@ -48,7 +48,7 @@ struct ChatMessage<'a> {
     content: &'a str,
 }
 
-/// A text from a model.
+/// A reply of a model that has a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ChatReply {
     /// Its text, without thoughts and without secrets.
@@ -59,7 +59,7 @@ pub(super) struct ChatReply {
     pub id: String,
     /// Tokens and time.
     pub usage: Usage,
-    /// The log-probabilities of its tokens in the form of the server; null without any.
+    /// The log-probabilities of its tokens in the form of the server; null if the server sent none.
     pub logprobs: Value,
 }
 
@@ -102,7 +102,7 @@ impl Chat {
         self.endpoint.request(&self.body(system, prompt))
     }
 
-    /// Asks once, with retries of void attempts. The error is the reply of a call without a text.
+    /// Makes one request, with retries of void attempts. The error is the reply of a call that got no text.
     pub(super) async fn ask(
         &self,
         system: Option<&str>,
@@ -161,7 +161,7 @@ impl Chat {
     }
 }
 
-/// The part of the request before the messages.
+/// All of a request except its messages.
 fn head(keys: &LlmKeys, problems: &mut Vec<KeyProblem>) -> Map<String, Value> {
     let mut request = Map::new();
     match keys.model.as_deref() {
@@ -208,7 +208,7 @@ fn temperature_of(keys: &LlmKeys) -> Result<Option<f64>, KeyProblem> {
     }
 }
 
-/// Why a parameter is not allowed.
+/// Why a parameter is not allowed; `None` if it is allowed.
 fn reserved(name: &str, value: &Value, keys: &LlmKeys) -> Option<String> {
     match name {
         "model" | "temperature" | "max_tokens" | "max_completion_tokens" => {
@@ -226,5 +226,5 @@ fn reserved(name: &str, value: &Value, keys: &LlmKeys) -> Option<String> {
     }
 }
 
-/// The limit of OpenAI.
+/// The default of `top_logprobs`, the most that OpenAI allows.
 const TOP_LOGPROBS: u32 = 20;

@@ -1,4 +1,4 @@
-//! Detects cached replies. A cached reply is not evidence, but looks like it.
+//! Detects cached replies. A cached reply is not new evidence, but looks like it.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,10 +12,10 @@ pub(super) struct Freshness {
 
 #[derive(Debug, Default)]
 struct Recent {
-    /// (candidate, reply).
+    /// Hashes of the id of the candidate and of the text of the reply; the latest is last.
     replies: VecDeque<(u64, u64)>,
     ids: VecDeque<u64>,
-    /// The first sign that was found, for people.
+    /// The first sign of a cache, as a warning for people.
     found: Option<String>,
 }
 
@@ -25,13 +25,13 @@ impl Freshness {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).found.clone()
     }
 
-    /// Adds a reply.
+    /// Adds a reply, and looks for signs of a cache.
     pub(super) fn note(&self, candidate: &str, id: &str, text: &str) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if recent.found.is_some() {
             return;
         }
-        // Short ids repeat by chance.
+        // Short ids repeat by chance, so they are not compared.
         if id.len() >= ID_BYTES_MIN {
             let hash = hash(id);
             if recent.ids.contains(&hash) {
@@ -42,7 +42,8 @@ impl Freshness {
         }
         let entry = (hash(candidate), hash(text));
         remember(&mut recent.replies, entry, REPLIES_MAX);
-        // Short replies, such as yes, are often equal. Between long ones they show that there is no cache.
+        // Short replies, such as yes, are often equal without a cache. But a short one between equal long ones ends
+        // the row.
         if text.len() > REPLY_BYTES_MIN {
             let own = recent.replies.iter().rev().filter(|(whose, _)| *whose == entry.0);
             let count = own.take_while(|reply| **reply == entry).count();
@@ -73,7 +74,7 @@ const REPLIES_MAX: usize = 64;
 const REPLY_BYTES_MIN: usize = 40;
 const IN_A_ROW: usize = 3;
 const IDS_MAX: usize = 64;
-/// OpenAI, vLLM and llama.cpp have at least 32 characters; Ollama has three random digits.
+/// Ids of OpenAI, vLLM and llama.cpp have at least 32 characters; those of Ollama have three random digits.
 const ID_BYTES_MIN: usize = 20;
 const ID_CHARS_MAX: usize = 64;
 

@@ -22,7 +22,7 @@ pub(super) enum Parser {
     Rubric { rubric: Rubric, range: Range },
 }
 
-/// The numbers that become 0 and 1. The worst may be the larger one.
+/// The numbers that become the scores 0 (`worst`) and 1 (`best`). The worst may be the larger number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
     worst: f64,
@@ -66,12 +66,12 @@ impl Parser {
                 let pointer = pointer.and_then(|pointer| checked_pointer(Some(pointer)));
                 Some(Self::Json { pointer: collect(pointer, problems)?, range })
             }
-            // [`super::Logprobs`] has its scores.
+            // [`super::Logprobs`] reads these scores, not a parser.
             ParseName::Logprobs => None,
         }
     }
 
-    /// The number of criteria in a reply.
+    /// The number of criteria that a reply scores; 0 if a reply is one score.
     pub(super) const fn criteria_count(&self) -> usize {
         match self {
             Self::Rubric { rubric, .. } => rubric.count(),
@@ -84,7 +84,7 @@ impl Parser {
         matches!(self, Self::YesNo)
     }
 
-    /// The verdict in a reply, or why it is missing.
+    /// The verdict in the text of a reply, or why there is none.
     pub(super) fn verdict(&self, text: &str) -> Result<Verdict, String> {
         let json =
             || first_value(text).ok_or_else(|| format!("no JSON in the reply: {}", in_short(text)));
@@ -150,7 +150,7 @@ impl Range {
         }
     }
 
-    /// `8/10` is 8 where 10 is the best, and 0.8 elsewhere.
+    /// The score of a number as text. `8/10` is 8 if 10 is the larger end of the range, and 0.8 otherwise.
     fn score_written(self, plain: &str) -> Result<f64, String> {
         let unreadable = || format!("{plain} is not a number");
         let read = |text: &str| text.parse::<f64>().map_err(|_| unreadable());

@@ -115,7 +115,7 @@ pub enum VerdictPosition {
 }
 
 impl LlmKeys {
-    /// The limit of tokens of a reply, and its key in the request.
+    /// The key in the request that limits the tokens of a reply, and the limit; `None` if there is no limit.
     pub(super) fn limit(&self) -> Option<(&'static str, u32)> {
         let newer = self.max_completion_tokens.map(|count| ("max_completion_tokens", count));
         let one_token = self.exact_verdict().then_some(("max_tokens", 1));
@@ -136,7 +136,7 @@ impl LlmKeys {
         problems
     }
 
-    /// The same for a generator. Its answers may repeat unless they are votes.
+    /// All problems with the combination of keys of a generator. Its answers may repeat unless they are votes.
     pub(super) fn generator_problems(&self, context: &ServiceContext<'_>) -> Vec<KeyProblem> {
         let why = "a generator's reply is the answer";
         let mut problems = problems_of([
@@ -165,7 +165,7 @@ impl LlmKeys {
         problems
     }
 
-    /// Keys that the role or the way of parsing would silently ignore.
+    /// Problems for keys that the role or the way of parsing would otherwise silently ignore.
     fn superfluous(&self) -> Vec<KeyProblem> {
         let is_judge = self.role.unwrap_or_default() == LlmRole::Judge;
         let has_logprobs = self.parse == Some(ParseName::Logprobs);
@@ -195,7 +195,8 @@ impl LlmKeys {
         ])
     }
 
-    /// Settings under which a second call is not new evidence, or under which replies to an exact verifier differ.
+    /// Problems for settings under which a second call is not new evidence, or under which the replies of an exact
+    /// verifier may differ.
     fn stale(&self, scores: Option<Scores>) -> Vec<KeyProblem> {
         if self.exact_verdict() {
             return Vec::new();
@@ -230,7 +231,7 @@ impl LlmKeys {
         problems
     }
 
-    /// Keys in texts that are sent. These are shown to people and kept with the run.
+    /// Problems for API keys in texts that are sent. These texts are shown to people and kept with the run.
     fn pasted_keys(&self) -> Vec<KeyProblem> {
         let parameters = self.parameters.as_ref().map(|it| json!(it).to_string());
         let texts =
@@ -240,12 +241,12 @@ impl LlmKeys {
         pasted.map(|(key, _)| pasted_key_problem(key)).collect()
     }
 
-    /// A metered reply without a limit of tokens has no ceiling.
+    /// The problem of a metered service without a limit of tokens: its calls have no ceiling.
     fn unbounded(&self, context: &ServiceContext<'_>) -> Option<KeyProblem> {
         let metered = context.keys.metered?;
         let is_wrong =
             metered.ceiling.is_none() && metered.output.is_some() && self.limit().is_none();
-        // Anthropic always requires it; `Api::problems` reports that.
+        // Anthropic always requires a limit; `Api::problems` reports a missing one.
         (is_wrong && self.api.unwrap_or_default() == Api::OpenAi).then(|| {
             let message = "a metered verifier needs it (or max_completion_tokens, or metered.ceiling): \
                            else a call has no highest price";

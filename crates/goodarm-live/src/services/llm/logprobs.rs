@@ -2,7 +2,7 @@
 //!
 //! A verdict in the first token does not depend on sampling: the probability of yes is the mean that many samples
 //! would estimate, and one call is enough. Calls differ only by rounding in the server. So a declared margin is
-//! subtracted, and the first calls ask twice to test whether it is wide enough.
+//! subtracted from the score, and the first calls make two requests to test whether the margin is wide enough.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ pub(super) struct Logprobs {
     noise: Mutex<Noise>,
 }
 
-/// The differences between requests about one answer.
+/// What the calls with two requests have shown: how many in a row agreed, and the widest difference.
 #[derive(Debug, Default)]
 struct Noise {
     agreements_in_a_row: u32,
@@ -87,7 +87,7 @@ impl Logprobs {
         (problems.len() == before).then_some(Self { place, margin, noise })
     }
 
-    /// Requests of the next call.
+    /// The number of requests of the next call.
     pub(super) fn request_count(&self) -> u32 {
         let is_known = self.noise().agreements_in_a_row >= AGREEMENTS;
         if self.is_exact() && !is_known { self.request_count_max() } else { 1 }
@@ -98,12 +98,12 @@ impl Logprobs {
         if self.is_exact() { 2 } else { 1 }
     }
 
-    /// Whether one call is enough.
+    /// Whether the verdict is the first token, so that one call is enough.
     pub(super) const fn is_exact(&self) -> bool {
         matches!(self.place, VerdictPosition::First)
     }
 
-    /// A warning that the margin is too narrow.
+    /// A warning if two requests of a call differed by more than the margin.
     pub(super) fn warning(&self) -> Option<String> {
         let widest = self.noise().widest;
         (widest > self.margin).then(|| {
@@ -115,7 +115,7 @@ impl Logprobs {
         })
     }
 
-    /// The score, given the replies of one call.
+    /// The reply of a call, given the replies to its requests.
     pub(super) fn count(&self, replies: Vec<Result<ChatReply, Reply>>) -> Reply {
         let mut usage: Option<Usage> = None;
         let (mut weights, mut texts) = (Vec::new(), Vec::new());
@@ -165,7 +165,7 @@ impl Logprobs {
         Verdict::Score((least - self.margin).max(0.0))
     }
 
-    /// The probabilities at the verdict, or why there are none.
+    /// The probabilities of yes and no at the token of the verdict, or why there are none.
     fn weights(&self, said: &ChatReply) -> Result<Weights, Verdict> {
         let unreadable = |reason: String| Verdict::Failed(CountedFailure::Unreadable, reason);
         let places = Listing::deserialize(&said.logprobs).ok().and_then(|listing| listing.content);
@@ -221,7 +221,7 @@ struct TokenPosition {
 }
 
 impl TokenPosition {
-    /// Equal tokens count once: too low is on the safe side.
+    /// The probabilities of yes and no. Equal tokens count once, because a score that is too low is on the safe side.
     fn weights(&self) -> Result<Weights, String> {
         let mut listed = BTreeMap::from([(self.token.as_str(), self.logprob)]);
         listed.extend(
@@ -246,7 +246,7 @@ impl TokenPosition {
     }
 }
 
-/// Whether a token is yes or no, without white space and a tokenizer's marks for it.
+/// `true` for yes and `false` for no, without white space and a tokenizer's marks for it; `None` for other tokens.
 fn verdict_of(token: &str) -> Option<bool> {
     let word = token.trim_matches(|sign: char| sign.is_whitespace() || matches!(sign, '▁' | 'Ġ'));
     if word.eq_ignore_ascii_case("yes") {
@@ -260,15 +260,15 @@ fn verdict_of(token: &str) -> Option<bool> {
 
 const ABSENT: &str = "the endpoint gives no log-probabilities (choices[0].logprobs.content): use \
                       another one, or parse = \"yes-no\"";
-/// About the difference of equal requests that a server batches differently.
+/// The default of `margin`: about the difference between equal requests that a server batches differently.
 const MARGIN: f64 = 0.02;
 const MARGIN_MAX: f64 = 0.5;
 const TOP_MAX: u32 = 100;
-/// The calls in a row that must agree before one request is enough.
+/// The calls with two agreeing requests in a row after which one request is enough.
 const AGREEMENTS: u32 = 3;
-/// If yes and no are less probable together, the model gave another kind of answer.
+/// If yes and no together are less probable than this, the model gave another kind of reply.
 const DECIDED_MIN: f64 = 0.1;
-/// For rounded log-probabilities.
+/// How far the sum of the probabilities may exceed 1, because log-probabilities are rounded.
 const SUM_SLACK: f64 = 0.001;
 
 #[cfg(test)]

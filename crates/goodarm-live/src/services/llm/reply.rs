@@ -1,17 +1,17 @@
-//! Replies of endpoints. Their forms differ, so all fields are optional.
+//! Reads the replies of endpoints. The forms of servers differ, so all fields are optional.
 
 use goodarm_record::reply::Usage;
 use serde_json::Value;
 
-/// A reply of any API.
+/// A reply of either API.
 #[derive(Debug)]
 pub(super) struct ChatResponse {
     /// The id that the server gave it; may be empty.
     pub(super) id: String,
-    /// The tokens, if the reply has plausible numbers.
+    /// The tokens that the reply states; a count is `None` if it is not a whole number.
     pub(super) usage: Usage,
     pub(super) said: ChatContent,
-    /// The log-probabilities of its tokens in the form of the server; null without any.
+    /// The log-probabilities of its tokens in the form of the server; null if the server sent none.
     pub(super) logprobs: Value,
 }
 
@@ -26,7 +26,7 @@ pub(super) enum ChatContent {
     Nothing(&'static str),
 }
 
-/// Reads a chat completion of OpenAI, and of many others.
+/// Reads a chat completion, the form of OpenAI and many others.
 pub(super) fn read_completion(mut body: Value) -> ChatResponse {
     let usage = &body["usage"];
     let usage = Usage {
@@ -73,7 +73,7 @@ fn said_in_message(body: &Value) -> ChatContent {
     if !body["error"].is_null() {
         return ChatContent::Refused(message_of(&body["error"]));
     }
-    // Only the other API has these.
+    // Only replies of the other API have `choices`.
     if body["choices"].is_array() {
         return ChatContent::Nothing(IS_OPENAI);
     }
@@ -86,7 +86,7 @@ fn said_in_message(body: &Value) -> ChatContent {
     }
 }
 
-/// Cached tokens of the prompt are counted separately in the reply.
+/// All tokens of the prompt. A reply of Anthropic counts cached tokens separately.
 fn anthropic_input_tokens(usage: &Value) -> Option<u64> {
     let mut sum = usage["input_tokens"].as_u64()?;
     for cached in ["cache_creation_input_tokens", "cache_read_input_tokens"] {
@@ -101,7 +101,7 @@ fn id_of(body: &Value) -> String {
     body["id"].as_str().unwrap_or_default().to_owned()
 }
 
-/// A text, if there is one. A reply that was cut off before its text has an empty one.
+/// The content with this text, if there is one. A reply that was cut off before its text has an empty text.
 fn said(text: Option<String>, is_cut: bool) -> ChatContent {
     match text {
         Some(text) => ChatContent::Text { text: without_thoughts(text), is_cut },
@@ -110,7 +110,7 @@ fn said(text: Option<String>, is_cut: bool) -> ChatContent {
     }
 }
 
-/// A text, or the texts of an array of parts.
+/// The text of a message: a string, or the joined texts of an array of parts.
 fn text_of(content: &Value) -> Option<String> {
     match content {
         Value::String(text) => Some(text.clone()),
@@ -123,7 +123,7 @@ fn text_of(content: &Value) -> Option<String> {
     }
 }
 
-/// Some servers leave a model's thoughts before its reply.
+/// Removes a model's thoughts (`<think>`), which some servers leave before its reply.
 fn without_thoughts(text: String) -> String {
     if text.trim_start().starts_with("<think>")
         && let Some((_, after)) = text.split_once("</think>")

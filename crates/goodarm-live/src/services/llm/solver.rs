@@ -17,11 +17,12 @@ pub(super) struct Solver {
     pub(super) field: String,
     extractor: Extractor,
     pub(super) votes: u32,
-    /// Whether its replies are compared with all answers to the question by the run, and not here with one.
+    /// Whether the run compares its replies with all answers to the question. Otherwise a reply is compared here,
+    /// with one answer.
     pub(super) answers_questions: bool,
 }
 
-/// One solution: its final answer, or why it is missing.
+/// One reply of a solver: its final answer, or why it has none.
 pub(super) struct SolverVote {
     answer: Result<String, (CountedFailure, String)>,
     text: String,
@@ -57,7 +58,7 @@ impl Solver {
         FinalAnswerRule { field, extractor, bytes_max: usize::MAX }
     }
 
-    /// The candidate's own final answer. The error is the reply of a call without one.
+    /// The final answer of the candidate. The error is the reply of a call if the candidate has none.
     pub(super) async fn own_answer(&self, candidate: &Candidate) -> Result<String, Reply> {
         let text = candidate.field(&self.field).map(text_of).unwrap_or_default();
         let answer = if self.extractor.is_quick_for(&text) {
@@ -66,7 +67,7 @@ impl Solver {
             let (extractor, text) = (self.extractor.clone(), text.into_owned());
             on_blocking_thread(move || extractor.find(&text)).await?
         };
-        // No solution can be the same as no answer, so none is asked for.
+        // No reply can agree with a missing final answer, so the solver is not asked.
         answer.map_err(|reason| Reply {
             verdict: Verdict::Known(0.0),
             usage: NOTHING,
@@ -79,8 +80,9 @@ impl Solver {
         reply.as_ref().map_or(true, |said| self.extractor.is_quick_for(&said.text))
     }
 
-    /// The score of the candidate's answer by the votes of one call, or their most frequent answer if there is no
-    /// candidate. A reply that failed, or has no final answer, votes for no answer.
+    /// The reply of a call, given its votes. With `answer`, the final answer of the candidate, this is a score:
+    /// whether the most votes are for `answer`. Without it, this is the final answer with the most votes. A vote
+    /// that failed, or has no final answer, is for no answer.
     pub(super) fn count(
         &self,
         answer: Option<&str>,
@@ -98,9 +100,9 @@ impl Solver {
         let usage = votes.iter().map(|vote| vote.usage).reduce(add).unwrap_or_default();
         let text = show(&votes);
         match void {
-            // Nothing was sent, so the call has not begun.
+            // No vote was sent, so the call has not begun.
             Some(void) if votes.is_empty() => return void,
-            // The run is stopping within the call. With fewer votes it would be another verifier.
+            // The run stops during the call. A score from fewer votes would be that of another verifier.
             Some(_) => {
                 let reason = format!("the run stopped after {} of {asked} votes", votes.len());
                 return Reply { usage, text, ..Reply::failed(CountedFailure::Lost, reason) };
@@ -131,7 +133,8 @@ impl Solver {
         }
     }
 
-    /// The vote of a reply, with its text cut to the length that is kept; `None` if the call never began.
+    /// The vote of a reply, with its text cut to the length that is kept. The error is the reply of a request that
+    /// never began.
     pub(super) fn vote(&self, reply: Result<ChatReply, Reply>) -> Result<SolverVote, Reply> {
         Ok(match reply {
             Err(reply) if matches!(reply.verdict, Verdict::Void(_)) => return Err(reply),
@@ -157,7 +160,7 @@ impl Solver {
     }
 }
 
-/// The answer with the most votes and their number; the first among equals.
+/// The final answer with the most votes, and their number. If several have as many, the first one.
 fn most_frequent(votes: &[SolverVote]) -> Option<(&str, usize)> {
     let answers: Vec<&str> = votes.iter().filter_map(|vote| vote.answer.as_deref().ok()).collect();
     let mut best: Option<(&str, usize)> = None;
@@ -170,7 +173,7 @@ fn most_frequent(votes: &[SolverVote]) -> Option<(&str, usize)> {
     best
 }
 
-/// Unknown parts make an unknown sum.
+/// The sum of two usages, without costs. A sum with an unknown part is unknown.
 pub(super) fn add(left: Usage, right: Usage) -> Usage {
     let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
     Usage {
@@ -194,7 +197,7 @@ fn show(votes: &[SolverVote]) -> String {
     shorten(shown.join("\n---\n"))
 }
 
-/// Votes of one call; each is a request.
+/// The most votes of one call; each vote is a request.
 const VOTES_MAX: u32 = 64;
 
 #[cfg(test)]

@@ -8,13 +8,13 @@ use goodarm_record::reply::{ServiceWarning, Usage};
 
 use super::CHAT_OVERHEAD_TOKENS;
 
-/// Checks token counts, and keeps a warning.
+/// Checks token counts, and keeps a warning about the first impossible one.
 #[derive(Debug, Default)]
 pub(super) struct UsageCheck(OnceLock<ServiceWarning>);
 
 impl UsageCheck {
-    /// The usage without impossible counts. The messages of the request bound its tokens, and so does the reply,
-    /// which may be empty.
+    /// The usage without impossible counts. The messages bound the tokens of the prompt. The text, which may be
+    /// empty, and `max_tokens` bound those of the reply.
     pub(super) fn believable(
         &self,
         usage: Usage,
@@ -65,8 +65,8 @@ fn tokens_min(text: &str) -> u64 {
     bytes.div_ceil(TOKEN_BYTES_MAX)
 }
 
-/// The longest tokens of common vocabularies, which are runs of one character. Words have four bytes for each token
-/// on average.
+/// The bytes of the longest tokens in common vocabularies, which are runs of one character. A token of words has four
+/// bytes on average.
 const TOKEN_BYTES_MAX: u64 = 128;
 
 #[cfg(test)]

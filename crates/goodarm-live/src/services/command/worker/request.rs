@@ -1,33 +1,33 @@
-//! The request to a worker, and which request a line of a worker answers.
+//! The request to a worker, and the request that a line from a worker belongs to.
 
 use goodarm_data::candidates::Candidate;
 use serde_json::Value;
 
 use crate::services::command::input_line;
 
-/// A request, and what its answer may repeat of it.
+/// A request to a worker, and the values in it that a reply may repeat.
 pub(crate) struct WorkerRequest {
     pub(crate) line: String,
     /// The candidate's id, and the value of its own field `id`.
     ids: Vec<Value>,
-    /// The number of the call; `None` if the candidate has its own field `call`, which may be equal for several
-    /// candidates.
+    /// The number of the call; `None` if the candidate has a field `call` of its own, which several candidates may
+    /// share.
     call: Option<u64>,
 }
 
-/// The request that a line answers.
+/// The request that a line from a worker belongs to.
 pub(crate) enum LineOwner {
-    /// This one: it has the number of the call.
+    /// This request: the line has the number of its call.
     This,
-    /// Another one, by its number or its id.
+    /// Another request, by the number or the id in the line; with a message about it.
     Other(String),
-    /// Unknown: it has no number.
+    /// Unknown: the line has no number.
     Unknown,
 }
 
 impl WorkerRequest {
-    /// The candidate with its `id` and the number of the call, as one line. Its own fields of these names stay
-    /// unchanged.
+    /// The candidate as one line, with the fields `id` and `call` added. If the candidate has fields of these names,
+    /// they stay unchanged.
     pub(crate) fn new(candidate: &Candidate, number: u64) -> Self {
         let fields = candidate.fields();
         let name = Value::from(candidate.id.as_str());
@@ -51,12 +51,13 @@ impl WorkerRequest {
         Self { line, ids, call }
     }
 
-    /// Whether an answer can repeat the number of the call.
+    /// Whether the request has the number of the call, so that a reply can repeat it.
     pub(super) const fn is_numbered(&self) -> bool {
         self.call.is_some()
     }
 
-    /// The request that a line answers. If the worker repeats numbers, a line without one is not an answer.
+    /// The request that a line belongs to. If the worker repeats numbers (`has_numbers`), this is unknown for a line
+    /// without one.
     pub(crate) fn owner(&self, line: &[u8], has_numbers: bool) -> LineOwner {
         let answer: Value = serde_json::from_slice(line).unwrap_or_default();
         let repeated = self.call.zip(answer.get("call"));

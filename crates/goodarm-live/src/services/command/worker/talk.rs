@@ -1,4 +1,4 @@
-//! One worker: writes a request, reads its answer, and checks that no other line follows.
+//! One worker: writes a request to it, reads the reply, and checks that no other line follows.
 
 use std::io;
 use std::pin::pin;
@@ -22,25 +22,25 @@ pub(super) struct Worker {
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     complaint: Arc<Mutex<StderrTail>>,
-    /// Ends when stderr does.
+    /// Reads standard error until it ends.
     listener: JoinHandle<()>,
-    /// Whether its answers have numbers, so that other lines are harmless.
+    /// Whether its replies repeat the number of the call, so that other lines are harmless.
     pub(super) repeats_calls: bool,
     answer_count: u64,
-    /// The longest time of an answer.
+    /// The longest time that a reply took.
     slowest: Duration,
-    /// Its time of work since the last check for more output.
+    /// How long it has worked since the last wait for more output.
     unheard: Duration,
 }
 
-/// Why there is no line.
+/// Why a worker wrote no complete line.
 enum NoLine {
-    /// It closed its output.
+    /// The output has ended, perhaps within a line.
     End,
     TooMuch,
 }
 
-/// The output of a worker while no answer is expected.
+/// The output of a worker while no reply is expected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkerState {
     Silence,
@@ -77,7 +77,7 @@ impl Worker {
         self.answer_count > 0
     }
 
-    /// Asks, and returns the time of the answer, without the check for more output.
+    /// Sends a request. Returns the outcome, and the time until the reply without the wait for more output.
     pub(super) async fn answer(
         &mut self,
         program: &Program,
@@ -109,13 +109,13 @@ impl Worker {
         (outcome, worked)
     }
 
-    /// The first line that may be the answer.
+    /// Sends a request, and returns the first line that may be the reply.
     async fn ask(&mut self, request: &WorkerRequest) -> Result<(Vec<u8>, LineOwner), NoLine> {
         let has_numbers = self.repeats_calls && request.is_numbered();
         let Self { process, stdin, stdout, .. } = self;
-        // Concurrently, since a worker may answer before it has read all.
+        // Concurrently, since a worker may reply before it has read the whole request.
         let write = async {
-            // The output explains a failure better than an error of the pipe.
+            // If this fails, the output of the worker explains it better than an error of the pipe.
             drop(stdin.write_all(request.line.as_bytes()).await);
             drop(stdin.flush().await);
             Ok(())
@@ -138,14 +138,14 @@ impl Worker {
         let asked = tokio::select! {
             biased;
             asked = &mut asked => asked,
-            // Its output is available at once; a child that holds the pipe open does not answer for it.
+            // The worker has ended. Its output is available at once; a child that holds the pipe open does not count.
             () = process.end() => timeout(LAST_WORDS, asked).await.unwrap_or(Err(NoLine::End)),
         };
         asked.map(|((), answer)| answer)
     }
 
-    /// Interprets a line without a number: it is the answer if no line follows within a short time. A new worker may
-    /// write a greeting before it answers with a number.
+    /// The outcome of a line without a number: the line is the reply if no other one follows within a short time. A
+    /// new worker may write a greeting before a reply with a number.
     async fn confirmed(
         &mut self,
         program: &Program,
@@ -178,8 +178,8 @@ impl Worker {
         }
     }
 
-    /// How long to wait for more output after this answer: longer after the first ones and whenever their number has
-    /// doubled, and about a twentieth of the time in total.
+    /// How long to wait for more output after this reply; zero after most replies. There is a wait after the first
+    /// three replies, after each power of two, and when the worker has worked for 20 times the length of a wait.
     fn quiet(&mut self) -> Duration {
         let quiet = (self.slowest * 2).clamp(QUIET_MIN, QUIET_MAX);
         let count = self.answer_count;
@@ -191,9 +191,9 @@ impl Worker {
         quiet
     }
 
-    /// Waits up to `patience` for output. Empty lines do not count.
+    /// Waits up to `patience` for output, and returns what came. Empty lines do not count.
     pub(super) async fn stir(&mut self, patience: Duration) -> WorkerState {
-        // Output that has arrived meanwhile is visible only after this.
+        // Without this, output that has already arrived might not be seen.
         tokio::task::yield_now().await;
         let sound = async {
             loop {
@@ -210,13 +210,13 @@ impl Worker {
         timeout(patience, sound).await.unwrap_or(WorkerState::Silence)
     }
 
-    /// The rest of a line; empty if it does not end.
+    /// The rest of a line; empty if its end does not arrive in a short time.
     pub(super) async fn rest_of_line(&mut self) -> Vec<u8> {
         let line = timeout(LAST_WORDS, read_line(&mut self.stdout)).await;
         line.ok().and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Why it ended, by its exit status and standard error.
+    /// Why the worker ended: its exit status, and the last lines of standard error.
     async fn last_words(&mut self) -> String {
         drop(timeout(LAST_WORDS, &mut self.listener).await);
         self.process.settle(LAST_WORDS).await;
@@ -241,11 +241,10 @@ async fn read_line(stdout: &mut BufReader<ChildStdout>) -> Result<Vec<u8>, NoLin
     }
 }
 
-/// After an answer without a number, goodarm waits for more output twice as long as the slowest answer took, within
-/// these bounds.
+/// A wait for more output is twice as long as the slowest reply took, within these bounds.
 const QUIET_MIN: Duration = Duration::from_millis(100);
 const QUIET_MAX: Duration = Duration::from_secs(2);
-/// The time of a new worker to answer with a number after a greeting.
+/// The time that a new worker has after a greeting to send a reply with a number.
 const GREETING: Duration = Duration::from_secs(10);
-/// The time of a worker to write an error after it has closed its output.
+/// The time that a worker has to finish a line, to write an error, or to end.
 const LAST_WORDS: Duration = Duration::from_millis(200);
