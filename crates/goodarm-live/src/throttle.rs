@@ -312,7 +312,7 @@ impl Throttle {
         }
     }
 
-    /// Requests that had to be sent again.
+    /// The number of requests that had to be sent again.
     pub fn retry_count(&self) -> u64 {
         self.state().retry_count
     }

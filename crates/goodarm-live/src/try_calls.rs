@@ -99,7 +99,7 @@ pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<
     Ok(trials)
 }
 
-/// First the services that answer questions, then those that verify answers.
+/// Tries first the services that answer questions, then the services that verify answers.
 async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<TryCall> {
     let Some(questions) = &job.questions else {
         return try_some(job, &job.candidates, arms, false, control).await;

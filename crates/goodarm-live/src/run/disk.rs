@@ -112,8 +112,7 @@ pub(super) struct PendingCall {
 struct Batch {
     /// The calls whose intents are in the batch. They start when the batch is durable.
     calls: Vec<PendingCall>,
-    /// Whether the run waits for the batch: it has the intent of a call to others, or an outcome that cannot be
-    /// repeated.
+    /// Whether the run waits for the batch: it has the intent or the outcome of a call that is not quick.
     is_awaited: bool,
 }
 
@@ -139,7 +138,7 @@ impl Disk {
         self.journal.append(record);
     }
 
-    /// Appends the outcome of a call to others. It is not announced before it is durable.
+    /// Appends the outcome of a call that is not quick. The outcome is not announced before it is durable.
     pub(super) fn append_outcome(&mut self, record: &Record<'_>) {
         self.append_awaited(record);
         // Calls that failed do not count for the speed of a verifier.
@@ -148,7 +147,7 @@ impl Disk {
         self.pace.count += u32::from(is_made);
     }
 
-    /// Appends the intent of a call to others, and keeps the call until the intent is durable.
+    /// Appends the intent of a call that is not quick, and keeps the call until the intent is durable.
     pub(super) fn append_intent(&mut self, record: &Record<'_>, call: PendingCall) {
         self.append_awaited(record);
         self.gathered.calls.push(call);

@@ -82,7 +82,7 @@ impl<'a> Announcer<'a> {
         }
     }
 
-    /// Sends the calls that were settled.
+    /// Sends the calls that were settled, and a warning for the first failure of each kind.
     pub(super) fn announce_calls(&mut self, run: &mut Run) {
         for call in run.notices.calls.drain(..) {
             let (verifier, id) = run.work.names(&run.job, call.target);

@@ -164,8 +164,8 @@ pub(super) fn open_journal(
     }
 }
 
-/// Refuses a folder that has outputs and no journal header. A run writes the header first, so these files were
-/// paid for by a run that is lost, or belong to another program.
+/// Refuses a folder without a journal header if it has outputs. A run writes the header first, so these files
+/// were paid for by a run that is lost, or belong to another program.
 pub(super) fn check_no_outputs(folder: &Folder) -> Result<(), RunError> {
     let file = folder.outputs().find(|path| path.exists());
     file.map_or(Ok(()), |path| Err(RunError::InTheWay(path)))
