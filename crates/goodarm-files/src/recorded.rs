@@ -42,7 +42,7 @@ pub struct PoolAnswer {
     /// The cost of the call.
     #[serde(default)]
     pub cost: Option<f64>,
-    /// The tokens of the call, which are its cost if `cost` is missing.
+    /// The tokens of the call; its cost if `cost` is missing.
     #[serde(default)]
     pub tokens: Option<f64>,
 }
