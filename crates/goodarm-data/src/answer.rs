@@ -48,7 +48,8 @@ pub struct Extractor {
 }
 
 impl Extractor {
-    /// An extractor; `pattern` and `pointer` only for the names that need them.
+    /// Creates an extractor. `pattern` is required with [`ExtractName::Regex`] and `pointer` with
+    /// [`ExtractName::Json`]; with any other name they must be `None`.
     pub fn new(
         name: ExtractName,
         pattern: Option<&str>,
@@ -111,8 +112,8 @@ impl Extractor {
         Ok(answer.filter(|answer| !answer.is_empty()))
     }
 
-    /// The final answer in a text that was cut off, if more text could not have changed it. Only a first
-    /// word is safe, and only if something follows it: all others are at the end of a text.
+    /// The final answer in a text that was cut off, if more text could not have changed it. Only a first word
+    /// is safe, and only if something follows it: for all other kinds, the end of the text matters.
     pub fn extract_cut(&self, text: &str) -> Option<String> {
         let is_safe =
             |(_, end): &(String, usize)| self.name == ExtractName::FirstWord && *end < text.len();
@@ -124,7 +125,7 @@ impl Extractor {
         text.len() <= BYTES_AT_ONCE && !matches!(self.name, ExtractName::Json | ExtractName::Regex)
     }
 
-    /// The reason for a text without a final answer.
+    /// The reason to give for a text without a final answer.
     pub const fn absence(&self) -> &'static str {
         match self.name {
             ExtractName::Gsm8k => "no number after ####",

@@ -10,7 +10,7 @@ use goodarm_files::words::number;
 /// How a file is packed as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// Not at all.
+    /// The file is not packed.
     None,
     /// `.gz`
     Gzip,
@@ -57,8 +57,8 @@ pub fn length_of(path: &Path) -> u64 {
     path.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// The problem of a JSON text whose values would take more memory than this. Values are counted without a
-/// parser, which would have to build them first.
+/// Says what is wrong with a JSON text whose values would take more than `memory_max` bytes; `None` if they
+/// would not. Values are counted without a parser, which would have to build them first.
 pub fn too_many_values(text: &[u8], memory_max: u64) -> Option<String> {
     // Most texts are too short to exceed the limit.
     if (text.len() as u64).saturating_mul(MEMORY_PER_OBJECT) <= memory_max {
@@ -141,7 +141,8 @@ pub fn lines(mut input: impl BufRead) -> impl Iterator<Item = io::Result<String>
     })
 }
 
-/// The same for lines of JSON, with an error for a line that would take more memory than this.
+/// All lines of JSON, as [`lines`], with an error for a line whose values would take more than `memory_max`
+/// bytes.
 pub fn json_lines(
     input: impl BufRead,
     memory_max: u64,
@@ -165,7 +166,7 @@ pub fn too_long() -> io::Error {
     io::Error::other(format!("longer than {} MiB", LINE_BYTES_MAX >> 20))
 }
 
-/// Longer than any answer; only a packed file may have longer lines.
+/// The most bytes of a line or row: more than any answer has.
 pub const LINE_BYTES_MAX: u64 = 64 << 20;
 const UNPACKED_BYTES_MIN: u64 = 128 << 20;
 /// Texts are usually packed to a tenth or a twentieth.
@@ -173,7 +174,7 @@ const UNPACKED_TIMES_MAX: u64 = 64;
 const MEMORY_BYTES_MIN: u64 = 1 << 30;
 /// Objects with a few short texts take about ten times their length.
 const MEMORY_TIMES_MAX: u64 = 16;
-/// The memory of a parser for a value in a list that has just grown, and for an object, which has room for
+/// The memory that a parser takes for a value in a list that has just grown; below, for an object with room for
 /// a few fields.
 const MEMORY_PER_VALUE: u64 = 64;
 const MEMORY_PER_OBJECT: u64 = 700;

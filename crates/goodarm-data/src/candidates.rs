@@ -128,7 +128,7 @@ impl Candidates {
         Self::read_as(path, id_field, None)
     }
 
-    /// The same in a given format.
+    /// The same as [`Self::read`] in a given format; with `None`, the extension gives the format.
     pub fn read_as(
         path: &Path,
         id_field: &str,
@@ -137,7 +137,7 @@ impl Candidates {
         Self::read_by(path, format, Some(id_field)).map_err(|kind| CandidatesError::new(path, kind))
     }
 
-    /// The same for rows of other data, such as labels, which need no ids.
+    /// Reads rows of other data, such as labels, from files of the same formats. They need no ids.
     pub fn read_rows(path: &Path) -> Result<Self, CandidatesError> {
         Self::read_by(path, None, None).map_err(|kind| CandidatesError::new(path, kind))
     }
@@ -198,7 +198,7 @@ impl Candidates {
     /// Adds a candidate with a new id.
     pub fn push(&mut self, id: &str, json: &str, line: u64) {
         self.try_push(id, json, line).expect("the id is new");
-        // Its fields are not known.
+        // The fields of the new candidate are not known.
         self.common_fields.clear();
     }
 
@@ -248,7 +248,7 @@ impl Candidates {
         extended
     }
 
-    /// Adds a note about how they were read.
+    /// Adds a note for the user about how the candidates were read.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);
     }
@@ -275,7 +275,7 @@ impl Candidates {
             .map_err(|kind| CandidatesError::new(Path::new(name), kind))
     }
 
-    /// Notes for the user about how they were read, such as made ids and entries that were left out.
+    /// Notes for the user about how the candidates were read, such as made ids and entries that were left out.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -325,7 +325,7 @@ impl Candidates {
         self.lines[arm.index()]
     }
 
-    /// The same with its unit, such as "line 3".
+    /// The line, row or entry of an arm with its unit, such as "line 3".
     pub fn place(&self, arm: ArmId) -> String {
         format!("{} {}", self.unit, self.line(arm))
     }

@@ -22,8 +22,8 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// From now on panics that are caught here are not printed. The previous hook still gets all others,
-/// including those of other threads at the same moment. For programs, before they start threads.
+/// From now on, panics that [`caught`] catches are not printed. The previous hook still gets all other panics,
+/// including those of other threads at the same moment. Programs call this before they start threads.
 pub fn silence_caught() {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {

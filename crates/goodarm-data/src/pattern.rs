@@ -1,7 +1,7 @@
 //! Regular expressions of a job, and the work that a search takes.
 //!
-//! A search is one pass over a text. Most patterns take a few instructions per byte; one whose automaton
-//! grows too large, such as `.{1,800}`, takes a few for each of its states.
+//! A search is one pass over a text. Most patterns take a few instructions per byte. A pattern whose automaton
+//! grows too large, such as `.{1,800}`, takes a few instructions per byte for each of its states.
 
 use regex::{Regex, RegexBuilder};
 
@@ -23,7 +23,8 @@ impl Pattern {
         Ok(Self { regex, compiled_bytes })
     }
 
-    /// The work of one pass over a text, as a number of bytes of plain text.
+    /// The work of one pass over a text, as the number of bytes that a simple pattern could search with the
+    /// same work.
     pub fn bytes_like(&self, text: &str) -> usize {
         let bytes = text.len();
         let is_large = self.compiled_bytes > SIZE_OF_SLOW || bytes > BYTES_OF_SLOW;
@@ -36,11 +37,11 @@ impl Pattern {
 }
 
 const SIZE_MIN: usize = 4 << 10;
-/// Up to the library's own limit.
+/// How many sizes are tried, each twice the one before, up to the library's own limit.
 const SIZES: usize = 12;
 /// Larger patterns are likely to be searched state by state.
 const SIZE_OF_SLOW: usize = 128 << 10;
-/// In longer texts, which may be crafted for it, other patterns may be as slow.
+/// In longer texts, which may be crafted to be slow, small patterns may be as slow as large ones.
 const BYTES_OF_SLOW: usize = 1 << 20;
 const BYTES_PER_STATE: usize = 80;
 const SLOWNESS_BEYOND_ASCII: usize = 32;

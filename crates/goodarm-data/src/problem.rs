@@ -22,7 +22,7 @@ pub enum ProblemKind {
     Unreadable,
     /// A file of candidates was given instead of a job file.
     CandidatesFile,
-    /// It is not TOML.
+    /// The job file is not TOML.
     Syntax,
     /// An unknown key.
     UnknownKey,
@@ -50,7 +50,7 @@ impl KeyProblem {
     }
 }
 
-/// Collects a problem, so that all of them are reported at once.
+/// Returns the value, or adds the problem to `problems`, so that all problems are reported at once.
 pub fn collect<T>(result: Result<T, KeyProblem>, problems: &mut Vec<KeyProblem>) -> Option<T> {
     result.map_err(|problem| problems.push(problem)).ok()
 }

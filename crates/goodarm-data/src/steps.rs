@@ -29,7 +29,7 @@ impl Steps {
         Self { left: Cell::new(count) }
     }
 
-    /// Takes `count` steps. If fewer are left, none are left afterwards.
+    /// Takes `count` steps. If fewer are left, takes all of them and returns an error.
     pub fn take(&self, count: u64) -> Result<(), Limit> {
         let left = self.left.get().checked_sub(count);
         self.left.set(left.unwrap_or(0));
@@ -61,12 +61,12 @@ impl fmt::Display for Limit {
 pub const STEPS_MAX: u64 = 4_000_000;
 /// A step is one visit of a JSON value, or a search through this many bytes of text.
 const BYTES_PER_STEP: u64 = 256;
-/// Parsed JSON takes up to a hundred times the memory of its text.
+/// The most bytes of a JSON text: parsed JSON takes up to a hundred times the memory of its text.
 pub const JSON_BYTES_MAX: usize = 1 << 20;
 /// Answers up to this size may be checked on a run's own thread, if few steps are enough: about a
 /// millisecond.
 pub const BYTES_AT_ONCE: usize = 16 << 10;
 /// The most steps of a check on a run's own thread.
 pub const STEPS_AT_ONCE: u64 = 10_000;
-/// The limit of `serde_json`.
+/// The deepest nesting of JSON values: the limit of `serde_json`.
 pub const JSON_DEPTH_MAX: usize = 127;

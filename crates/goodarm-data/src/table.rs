@@ -19,11 +19,11 @@ pub struct Table {
 /// The values of a column; `None` is an empty cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableColumn {
-    /// UTF-8.
+    /// Texts in UTF-8.
     Texts(Vec<Option<String>>),
-    /// Written with all digits, so that they read back as the same bits.
+    /// Numbers, written with all digits, so that they read back as the same bits.
     Reals(Vec<Option<f64>>),
-    /// Counts.
+    /// Whole numbers, such as counts.
     Integers(Vec<Option<i64>>),
     /// True or false.
     Flags(Vec<Option<bool>>),

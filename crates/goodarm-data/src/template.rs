@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::candidates::Candidate;
 use crate::problem::KeyProblem;
 
-/// A longer text is not sent.
+/// The most bytes of a text made from a template. A longer text is not sent.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// A parsed template.
@@ -39,7 +39,8 @@ pub enum TemplateError {
     /// It cannot be read, or does not fit this candidate: the line, counted from 1, and the reason.
     #[error("line {0}: {1}")]
     Wrong(usize, String),
-    /// The same for a field that this candidate lacks, or an unknown filter or function.
+    /// It uses a field that this candidate lacks, or an unknown filter or function: the line, counted from 1,
+    /// and the reason.
     #[error("line {0}: {1}")]
     Unknown(usize, String),
     /// The text is longer than [`TEXT_BYTES_MAX`] bytes.
@@ -85,7 +86,7 @@ impl Template {
         self.names.iter().filter(|name| *name != WHOLE).cloned().collect()
     }
 
-    /// The reason that every candidate gets the same text, if that is so.
+    /// The reason that every candidate gets the same text; `None` if the template uses a field.
     pub fn constant_text_problem(&self) -> Option<String> {
         if !self.names.is_empty() {
             return None;

@@ -13,7 +13,7 @@ pub struct JsonError {
     line: usize,
     /// Counted from 1, in bytes; 0 if the text ends before the line begins.
     column: usize,
-    /// Key and fault, for a reader who never saw the text.
+    /// The key and what is wrong with it, understandable without the text.
     pub reason: String,
 }
 
@@ -36,7 +36,7 @@ fn described(path: String, error: &serde_json::Error) -> JsonError {
     let text = error.to_string();
     let text = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
     let path = if path == "." { String::new() } else { shortened(&path, PART_CHARS_MAX) };
-    // The path of these errors ends above the key.
+    // The path of these errors does not contain the key itself.
     for (start, fault) in FAULTS {
         if let Some(key) = text.strip_prefix(&format!("{start} field `")) {
             let joint = if path.is_empty() { "" } else { "." };

@@ -26,7 +26,7 @@ pub enum AmountInput {
 }
 
 impl AmountInput {
-    /// Digits beyond the twelfth decimal round up.
+    /// The amount as a price: digits beyond the twelfth decimal round up.
     pub fn price(&self) -> Result<Cost, CostError> {
         match self {
             Self::Whole(number) => Ok(Cost::from_units(*number)),
@@ -35,7 +35,7 @@ impl AmountInput {
         }
     }
 
-    /// Only a whole number or a decimal in a text; other numbers may have lost digits.
+    /// The exact amount, from a whole number or a decimal in a text; other numbers may have lost digits.
     pub fn exact(&self) -> Result<Cost, CostError> {
         match self {
             Self::Whole(number) => Ok(Cost::from_units(*number)),
@@ -44,7 +44,7 @@ impl AmountInput {
         }
     }
 
-    /// Digits beyond the twelfth decimal are cut.
+    /// The amount as a budget: digits beyond the twelfth decimal are cut.
     pub fn budget(&self) -> Result<Cost, CostError> {
         match self {
             Self::Whole(number) => Ok(Cost::from_units(*number)),

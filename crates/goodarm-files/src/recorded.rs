@@ -33,7 +33,7 @@ pub struct PoolLine {
 /// One recorded answer. Other fields are ignored.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PoolAnswer {
-    /// The whole text; without it, the final answer alone.
+    /// The whole text; `None` if only the final answer was recorded.
     #[serde(default)]
     pub text: Option<Value>,
     /// The final answer.
@@ -42,7 +42,7 @@ pub struct PoolAnswer {
     /// The cost of the call.
     #[serde(default)]
     pub cost: Option<f64>,
-    /// The cost where money is tokens.
+    /// The tokens of the call; its cost if `cost` is missing.
     #[serde(default)]
     pub tokens: Option<f64>,
 }

@@ -24,7 +24,7 @@ pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -
     hint(nearest(found, names))
 }
 
-/// The same for a name that is already known.
+/// The same question about a name that is already found; nothing if it is `None`.
 pub fn hint(meant: Option<&str>) -> String {
     meant.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
 }
@@ -87,7 +87,7 @@ pub(crate) fn key_hint(meant: Option<&str>) -> String {
 /// Without such a name, the message lists all of them.
 pub(crate) fn reworded(text: &str) -> (String, Option<String>) {
     if let Some((found, names)) = unknown(text) {
-        // The path ends in an unknown key, but not in an unknown word.
+        // The path before the message names an unknown key, but not an unknown word.
         let fault = match text.starts_with("unknown field") {
             true => NO_SUCH_KEY.to_owned(),
             false => format!("unknown word `{}`", shortened(found, PART_CHARS_MAX)),

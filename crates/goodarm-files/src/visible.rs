@@ -27,7 +27,7 @@ fn escaped(text: impl Iterator<Item = char>, is_kept: impl Fn(char) -> bool) -> 
     shown
 }
 
-/// The escape of JSON, so that one form fits both.
+/// Writes the escape that JSON uses, so that escaped JSON keeps its meaning.
 fn push_escaped(shown: &mut String, c: char) {
     for unit in c.encode_utf16(&mut [0; 2]) {
         let _ = write!(shown, "\\u{unit:04x}");

@@ -96,7 +96,8 @@ fn grouped(decimal: &str, decimals_min: usize) -> String {
 pub fn confidence(delta: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 12")]
     let decimals = (-(100.0 * delta).log10()).ceil().clamp(0.0, 10.0) as usize + 2;
-    // The binary form of 0.07 is a little larger, which must not cost a tenth of a percent.
+    // The binary form of 0.07 is a little larger than 0.07. More digits are made first, so that 93 % does not
+    // become 92.99 %.
     let exact = format!("{:.*}", (decimals + 4).min(13), 100.0 - 100.0 * delta);
     let kept = exact.find('.').map_or(exact.len(), |point| point + 1 + decimals);
     let kept = &exact[..kept.min(exact.len())];
@@ -105,7 +106,7 @@ pub fn confidence(delta: f64) -> String {
 
 /// Smaller amounts are shown as ≈ 0.
 const TRIFLE: f64 = 1e-7;
-/// The price of a check: a billionth.
+/// The price of a check within this program: a billionth of a unit.
 const FREE: f64 = 1e-9;
 
 /// A text on one line. A long one keeps its beginning and its end: servers put the reason first, programs

@@ -16,7 +16,7 @@ pub(crate) struct Engine {
     throttles: Vec<Throttle>,
     sender: UnboundedSender<CallReturn>,
     receiver: UnboundedReceiver<CallReturn>,
-    /// The result that `wait` has received.
+    /// The result that `wait` has received and `take` has not returned yet.
     first: Option<CallReturn>,
     in_flight_count: usize,
     concurrency: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Engine {
     tasks: JoinSet<()>,
 }
 
-/// A call that has ended; without a reply if its task died, which is a bug.
+/// A call that has ended. `reply` is `None` if its task died: a bug, or the runtime is gone.
 pub(crate) struct CallReturn {
     pub(crate) call: Call,
     pub(crate) reply: Option<Reply>,
@@ -39,7 +39,8 @@ impl Engine {
         Self { throttles, sender, receiver, first: None, in_flight_count: 0, concurrency, tasks }
     }
 
-    /// Starts a call. Must be called inside a runtime; calls in flight end with it, or with the engine.
+    /// Starts a call of the service with this index; `made_by` makes it under the service's throttle. Must be
+    /// called inside a tokio runtime. Calls in flight end when the runtime or the engine is dropped.
     pub(crate) fn start<F>(
         &mut self,
         call: Call,
@@ -57,26 +58,26 @@ impl Engine {
         });
     }
 
-    /// A call that has ended, without waiting.
+    /// Returns a call that has ended, or `None`, without waiting.
     pub(crate) fn take(&mut self) -> Option<CallReturn> {
         let returned = self.first.take().or_else(|| self.receiver.try_recv().ok())?;
         self.in_flight_count -= 1;
         Some(returned)
     }
 
-    /// Waits until a call has ended, for `take`. Cancelling the wait loses nothing.
+    /// Waits until a call has ended, which `take` then returns. Cancelling the wait loses nothing.
     pub(crate) async fn wait(&mut self) {
         if self.first.is_none() {
             self.first = self.receiver.recv().await;
         }
     }
 
-    /// Calls that wait for their turn end as void.
+    /// Stops all throttles: calls that wait for their turn end as void.
     pub(crate) fn stop(&self) {
         self.throttles.iter().for_each(Throttle::stop);
     }
 
-    /// Makes calls again after a stop; a service that was down is tried again.
+    /// Allows calls again after [`Engine::stop`], also to services that were down.
     pub(crate) fn reopen(&self) {
         self.throttles.iter().for_each(Throttle::reopen);
     }
@@ -96,20 +97,21 @@ impl Engine {
         self.throttles.iter().map(Throttle::throttled_count)
     }
 
-    /// The most calls in flight now. If all of them are throttled, one more tests whether others are answered.
+    /// The most calls that may be in flight now. If all calls in flight are throttled, one more is allowed: it
+    /// tests whether other calls get replies.
     pub(crate) fn concurrency(&self) -> usize {
         let needed =
             (self.throttled_counts().sum::<usize>() + 1).min(self.concurrency + THROTTLED_MAX);
         self.concurrency.max(needed)
     }
 
-    /// Requests that had to be sent again.
+    /// The number of requests that had to be sent again.
     pub(crate) fn retry_count(&self) -> u64 {
         self.throttles.iter().map(Throttle::retry_count).sum()
     }
 }
 
-/// Returns every call, even if its task dies.
+/// Sends its call back to the engine, even if the task of the call dies.
 struct CallGuard {
     call: Option<Call>,
     sender: UnboundedSender<CallReturn>,
@@ -118,7 +120,7 @@ struct CallGuard {
 impl CallGuard {
     fn hand_in(&mut self, reply: Option<Reply>) {
         if let Some(call) = self.call.take() {
-            // Fails if the run has ended.
+            // The send fails only if the engine is gone.
             let _ = self.sender.send(CallReturn { call, reply });
         }
     }
@@ -130,10 +132,10 @@ impl Drop for CallGuard {
     }
 }
 
-/// A runtime on this thread.
+/// A tokio runtime on the current thread.
 pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-/// Throttled calls that may wait beyond the job's concurrency.
+/// The most calls in flight beyond the job's concurrency, while calls are throttled.
 const THROTTLED_MAX: usize = 16;

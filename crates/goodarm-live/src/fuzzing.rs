@@ -15,7 +15,7 @@ pub fn score_in(output: &[u8]) -> Option<f64> {
     }
 }
 
-/// Whether a worker's line is the answer to this call about this candidate.
+/// Whether a worker's line is the reply to the call with this number about this candidate.
 pub fn answers_call(candidate: &Candidate, number: u64, line: &[u8]) -> bool {
     let request = WorkerRequest::new(candidate, number);
     assert_eq!(request.line.matches('\n').count(), 1, "a request is one line");

@@ -11,7 +11,8 @@ pub fn needed(job: &Job) -> usize {
 }
 
 /// Raises the limit of this process to the needed number, if allowed, and not further: programs that it starts
-/// inherit the limit, and some of them become slower with a higher one. The error says what is missing, for people.
+/// inherit the limit, and some of them become slower with a higher one. The error is a message for people about
+/// what is missing.
 #[cfg(unix)]
 pub fn make_room(needed: usize) -> Result<(), String> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -35,11 +36,11 @@ pub fn make_room(needed: usize) -> Result<(), String> {
     ))
 }
 
-/// This system has no such limit.
+/// Returns `Ok`: there is no limit to raise on systems other than Unix.
 #[cfg(not(unix))]
 pub const fn make_room(_: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The journal, the outputs, the live page and the runtime.
+/// The open files of everything but the services: the journal, the outputs, the live page and the runtime.
 pub const OTHERS: usize = 64;

@@ -50,7 +50,7 @@ pub struct Run {
     health: Health,
     people: HumanCalls,
     notices: PendingNotices,
-    /// For [`Run::drive`]; taken out while it is used.
+    /// The runtime of [`Run::drive`]; `None` before the first use and while it is used.
     runtime: Option<Runtime>,
     recovery: Recovery,
     _lock: FolderLock,
@@ -63,7 +63,8 @@ impl Run {
     }
 
     /// Begins a new run in the job's output folder. A run that is there already is moved aside, and its new
-    /// folder is returned. Its calls do not count here, so both runs keep their promise.
+    /// folder is returned. The calls of the old run do not count in the new one, so both runs keep their
+    /// promise.
     pub fn begin_again(job: Arc<Job>) -> Result<(Self, Option<PathBuf>), RunError> {
         let aside = start::set_aside(&Folder::new(&job.settings.output))?;
         Ok((Self::begin(job)?, aside))
@@ -84,7 +85,7 @@ impl Run {
         &self.job
     }
 
-    /// The state of the work.
+    /// The session: the calls, the evidence and the money so far.
     pub const fn session(&self) -> &Session {
         &self.work.session
     }
@@ -94,35 +95,36 @@ impl Run {
         &self.work.account
     }
 
-    /// What resuming found of the last process.
+    /// What was found when the run was resumed, such as calls that the last process lost.
     pub const fn recovery(&self) -> Recovery {
         self.recovery
     }
 
-    /// Whether the run continues when it can only wait for people; it does by default. A run that ends instead
-    /// can be resumed when they have answered.
+    /// Sets whether the run continues when it can only wait for people, as it does by default. A run that ends
+    /// instead can be resumed when people have replied.
     pub const fn set_waits_for_people(&mut self, waits: bool) {
         self.people.are_waited_for = waits;
     }
 
-    /// Calls that wait for people, in whichever process they are answered.
+    /// The number of calls that wait for people, including calls that an earlier process of the run asked for.
     pub fn waiting_for_people(&self) -> usize {
         self.people.count()
     }
 
-    /// How far it has come, before the first call of this process.
+    /// The progress of the run before the first call of this process.
     pub fn progress(&self) -> Progress {
         ProgressMeter::new(self).progress(self, false)
     }
 
-    /// Writes all files of the folder except the journal and the candidates. The run has ended: after an error
-    /// it is unknown how much of its journal is durable, and a summary must not show more.
+    /// Writes all files of the folder except the journal and the candidates. The run must have ended without an
+    /// error: after an error it is unknown how much of the journal is durable, and a summary must not show
+    /// more.
     pub fn write_outputs(&self, ending: &Ending) -> Result<Overview, OutputError> {
         let folder = Folder::new(&self.job.settings.output);
         finish::write(&self.state(&folder), ending)
     }
 
-    /// What its files are made from; `folder` is its own.
+    /// The state that the run's files are made from; `folder` must be the run's own folder.
     pub fn state<'a>(&'a self, folder: &'a Folder) -> RunState<'a> {
         RunState {
             folder,
@@ -137,14 +139,14 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // On exit, do not wait for DNS.
+        // Do not wait for DNS lookups that are still running.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// The index of what a call is about, among all answers or all questions.
+/// The index of the answer that a call is about; for a call about a question, the index of the question.
 const fn subject_of(target: Target) -> ArmId {
     match target {
         Target::Arm(arm, _) => arm,

@@ -26,14 +26,14 @@ use crate::transcript::Transcript;
 /// How often a service may be called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallLimits {
-    /// Requests in flight at once.
+    /// The most requests in flight at once.
     pub concurrency: usize,
-    /// Requests per second.
+    /// The most requests per second; `None` if there is no limit.
     pub rate: Option<f64>,
     /// Retries of one call after failed attempts (429, 503, no connection) before it is given up. `None`:
     /// unlimited during an outage; five while other calls get replies (up to twenty if the server is busy).
     pub retries: Option<u32>,
-    /// How long the service may be down.
+    /// How long the service may be down before it is given up.
     pub patience: Duration,
 }
 
@@ -47,7 +47,7 @@ pub struct Throttle {
     limits: CallLimits,
     transcript: Arc<Transcript>,
     redactor: Redactor,
-    /// The answer that the call is about, if known.
+    /// The index of the answer or question that the call is about, if known.
     answer: Option<ArmId>,
     shared: Arc<Shared>,
 }
@@ -55,10 +55,10 @@ pub struct Throttle {
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Calls that wait for a turn. Only the first one is woken: waking all on each change would take more time
-    /// than the calls.
+    /// The queue of calls that wait for a turn. Only the first call is woken: waking all of them on each change
+    /// would take more time than the calls.
     queue: tokio::sync::Mutex<()>,
-    /// First attempts pass here one at a time; retries bypass it.
+    /// The first attempts of calls wait here, and enter the queue one at a time. Retries do not wait here.
     new_calls_gate: tokio::sync::Mutex<()>,
     changed: Notify,
     /// Wakes calls outside the queue: calls that the trial holds back, and throttled calls. Separate from
@@ -71,7 +71,7 @@ struct State {
     stopping: bool,
     requests_in_flight: usize,
     next_turn_at: Option<Instant>,
-    /// Failed attempts without a reply and without Retry-After.
+    /// Failed attempts in a row without a connection and without Retry-After.
     unreached_in_a_row: u32,
     is_on_trial: bool,
     /// Calls that have begun and not ended. One call may send several requests.
@@ -84,7 +84,7 @@ struct State {
     stats: ThrottledStats,
 }
 
-/// The right to send one request. Its methods report the result.
+/// The right to send one request. Its methods report the result of the request.
 #[derive(Debug)]
 pub struct Turn<'a> {
     throttle: &'a Throttle,
@@ -121,7 +121,7 @@ impl Throttle {
         Self { transcript: Arc::new(transcript), ..self }
     }
 
-    /// Removes secrets from reasons.
+    /// Removes secrets from the reasons of failures.
     #[must_use]
     pub(crate) fn with_redactor(self, redactor: Redactor) -> Self {
         Self { redactor, ..self }
@@ -205,8 +205,9 @@ impl Throttle {
         }
     }
 
-    /// Turn for a retry. Waits until the pause is over, then skips the gate (otherwise retries starve). Leaves
-    /// the queue if a new pause begins, so that retries do not block new calls.
+    /// Waits for the turn of a retry: until the pause is over, then in the queue, without `new_calls_gate`
+    /// (otherwise retries starve). Leaves the queue if a new pause begins, so that retries do not block new
+    /// calls.
     pub(crate) async fn retry_turn(&self) -> Result<Turn<'_>, ThrottleClosed> {
         let is_paused = || self.state().closed_until(&self.limits).is_some();
         loop {
@@ -217,7 +218,7 @@ impl Throttle {
         }
     }
 
-    /// The next turn, unless `leaves` becomes true before.
+    /// Waits in the queue for a turn; returns `None` if `leaves` becomes true before.
     async fn turn_in_queue(
         &self,
         leaves: impl Fn() -> bool,
@@ -274,7 +275,7 @@ impl Throttle {
         }
     }
 
-    /// Ends the waiting of all calls, without a turn.
+    /// Wakes all calls that wait. None of them gets a turn.
     pub fn stop(&self) {
         self.state().stopping = true;
         self.shared.outside_queue_changed.notify_waiters();
@@ -311,7 +312,7 @@ impl Throttle {
         }
     }
 
-    /// Requests that had to be sent again.
+    /// The number of requests that had to be sent again.
     pub fn retry_count(&self) -> u64 {
         self.state().retry_count
     }
@@ -325,12 +326,12 @@ impl Throttle {
 #[derive(Debug, PartialEq, Eq)]
 enum Obstacle {
     Until(Instant),
-    /// As many requests are in flight as may be.
+    /// The limit of requests in flight is reached.
     SlotsInUse,
 }
 
 impl State {
-    /// The address of the next request, if it may be sent now.
+    /// The index of the address for the next request, or why the request must wait.
     fn address(&mut self, limits: &CallLimits) -> Result<usize, Obstacle> {
         let now = Instant::now();
         if let Some(until) = self.backoff.closed_until(now) {
@@ -356,7 +357,8 @@ impl State {
         Ok(address)
     }
 
-    /// When the present pause ends; `None` without a pause, or when stopping.
+    /// When the current pause ends; `None` without a pause, when stopping, or if the service is closed for
+    /// good.
     fn closed_until(&self, limits: &CallLimits) -> Option<Instant> {
         if self.stopping || self.backoff.final_outage().is_some() {
             return None;
@@ -393,8 +395,8 @@ impl Turn<'_> {
         }
     }
 
-    /// The service did not begin to work. `retry_after` is the pause that it asked for. On trial, five failures
-    /// without a connection and without Retry-After close the service.
+    /// The service did not begin to work. `retry_after` is the pause that it asked for. A service on trial is
+    /// closed after five failures in a row without a connection and without Retry-After.
     pub fn refused(self, failure: VoidFailure, retry_after: Option<Duration>, reason: String) {
         let reason = self.throttle.redactor.remove(reason);
         let mut state = self.throttle.state();
@@ -420,7 +422,8 @@ impl Turn<'_> {
         self.throttle.state().backoff.close(None, OutageKind::Mistrusted, reason);
     }
 
-    /// The service broke after it began to work. The call counts, and several in a row close the address.
+    /// The service broke after it began to work. The call counts. Several broken calls in a row pause the
+    /// address.
     pub fn record_broken(self, reason: &str) {
         let reason = &self.throttle.redactor.remove(reason.to_owned());
         let mut state = self.throttle.state();
@@ -440,17 +443,18 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Lost time that may be caught up by a burst.
+/// The most unused time that a burst of requests may make up for.
 const RATE_BURST: Duration = Duration::from_millis(10);
-/// About 30 years: a lower rate makes no difference.
+/// The longest time between two requests, about 30 years: a lower rate makes no difference.
 const INTERVAL_SECONDS_MAX: f64 = 1e9;
-/// Calls without a score that close a service on trial. Limits the cost of a service that never scores.
+/// A service on trial is closed after this many calls without a score. This limits the cost of a service that
+/// never scores.
 const UNSCORED_ON_TRIAL_MAX: u32 = 5;
-/// Attempts in a row without a connection, within seconds, that close a service on trial: a wrong address or
-/// key is more likely than a server that is about to start.
+/// A service on trial is closed after this many attempts in a row without a connection, which takes seconds: a
+/// wrong address or key is more likely than a server that is about to start.
 const UNREACHED_ON_TRIAL_MAX: u32 = 5;
-/// Calls in a row without a score that close a service that has given some. Not lower, because answers that
-/// cannot be scored are often adjacent in the file.
+/// A service that has given scores is paused after this many calls in a row without one. The number is not
+/// lower, because answers that cannot be scored are often adjacent in the file.
 const UNSCORED_MAX: u32 = 20;
 
 #[cfg(test)]

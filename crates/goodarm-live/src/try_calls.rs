@@ -1,5 +1,5 @@
 //! Tries a job's services on a few answers, outside of any run: what is sent, what comes back, how it is read,
-//! and what looks suspicious. The calls are not part of any run.
+//! and what looks suspicious.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -26,13 +26,13 @@ use crate::service::{CallContext, Dispatch, Reply};
 use crate::throttle::{CallLimits, Throttle};
 use crate::transcript::{Exchange, Transcript};
 
-/// One try call.
+/// One call of a trial, and how its reply was read.
 #[derive(Clone, Debug, Serialize)]
 pub struct TryCall {
     /// The verifier or generator.
     #[serde(skip)]
     pub service: ServiceId,
-    /// Its name.
+    /// The name of the service.
     pub verifier: String,
     /// The id of the candidate, or of the question if the service answers questions.
     pub id: String,
@@ -48,20 +48,20 @@ pub struct TryCall {
     pub answer: Option<String>,
     /// Why scores are missing.
     pub reason: Option<String>,
-    /// What was read in the replies.
+    /// The text of the reply.
     pub reply: String,
     /// What the call would cost in a run.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub cost: Cost,
-    /// The most that it could cost.
+    /// The most that the call could cost.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub ceiling: Cost,
-    /// Its duration.
+    /// How long the service worked on the call.
     pub seconds: f64,
-    /// The answer that it made, if it becomes a candidate.
+    /// The answer that the service made, if it would become a candidate in a run.
     #[serde(skip)]
     pub made: Option<String>,
-    /// Whether the service was not reached.
+    /// Whether the call was not made, for example because the service was not reached.
     #[serde(skip)]
     pub is_unmade: bool,
     /// Whether the service asked for a pause.
@@ -70,7 +70,7 @@ pub struct TryCall {
 }
 
 impl TryCall {
-    /// Whether it has a score or an answer, at least for one of several criteria.
+    /// Whether the call gave an answer, or a score for at least one criterion.
     pub fn has_scored(&self) -> bool {
         self.score.is_some() || self.scores.is_some() || self.answer.is_some()
     }
@@ -80,15 +80,17 @@ impl TryCall {
     }
 }
 
-/// Calls each verifier of a job once on each of these candidates, and each generator once on their
-/// questions. If the job has no candidates, `arms` are questions, and the answers to them are verified.
-/// The calls are in the order of the job; there are fewer if `control` stops it.
+/// Calls each verifier of a job once on each of these candidates, and each generator once on their questions.
+/// If the job has no candidates, `arms` are questions, and the answers to them are verified. Returns first the
+/// calls of generators, then of solvers, then of other verifiers, each in the order of the job; fewer calls if
+/// `control` stops the trial.
 pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<Vec<TryCall>> {
     let runtime = engine::runtime()?;
     let mut trials = runtime.block_on(try_all(job, arms, control));
-    // On exit, do not wait for DNS.
+    // Do not wait for DNS lookups that are still running.
     runtime.shutdown_background();
-    // First the services whose answers the others verify. The calls of one service are in order already.
+    // First the services that make the answers which the others verify. The calls of one service are in order
+    // already.
     let stage = |trial: &TryCall| {
         let service = job.terms.service(job.target_of(trial.service));
         (!service.is_generator, !service.answers_questions)
@@ -97,7 +99,7 @@ pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<
     Ok(trials)
 }
 
-/// First the services that answer questions, then those that verify answers.
+/// Tries first the services that answer questions, then the services that verify answers.
 async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<TryCall> {
     let Some(questions) = &job.questions else {
         return try_some(job, &job.candidates, arms, false, control).await;
@@ -125,8 +127,8 @@ async fn try_all(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> Vec<TryCa
     trials
 }
 
-/// Calls all services that answer questions, or all that do not, at the same time. Each gets one call at a time,
-/// so that every exchange in its transcript belongs to that call.
+/// Calls concurrently all services that answer questions, or all other services. Each service gets one call at
+/// a time, so that every exchange in its transcript belongs to that call.
 async fn try_some(
     job: &Arc<Job>,
     subjects: &Arc<Candidates>,
@@ -148,7 +150,7 @@ async fn try_some(
         tasks.spawn(async move {
             for arm in arms {
                 let trial = one(&job, service, &subjects, arm, &throttle).await;
-                // The receiver is gone if all was stopped.
+                // The send fails if the trial was stopped.
                 drop(sender.send(trial));
             }
         });
@@ -359,10 +361,10 @@ fn before_any_call(job: &Job, service: ServiceId) -> Vec<String> {
 }
 
 const NOT_ASKED: &str = "a person is asked only during a run";
-/// A person waits for the result.
+/// Few, because a person waits for the result.
 const RETRIES: u32 = 2;
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// Verdicts of a word or two are often the same.
+/// Equal replies are not suspicious if they are this short: verdicts of a word or two are often the same.
 const SHORT_REPLY_BYTES: usize = 20;
 const CEILING_TIMES: f64 = 6.0;
 /// The default field of a candidate's answer.

@@ -10,7 +10,7 @@ pub fn first_value(text: &str) -> Option<Value> {
     first_value_within(text, &Steps::new(STEPS_MAX)).ok().flatten()
 }
 
-/// The same, found within a number of steps.
+/// The same as [`first_value`], within a number of steps.
 pub(super) fn first_value_within(text: &str, steps: &Steps) -> Result<Option<Value>, Limit> {
     if text.len() > JSON_BYTES_MAX {
         return Err(Limit::JsonBytes);
@@ -26,7 +26,7 @@ pub(super) fn first_value_within(text: &str, steps: &Steps) -> Result<Option<Val
         let rest = &text[at..];
         match serde_json::Deserializer::from_str(rest).into_iter().next() {
             Some(Ok(value)) => return Ok(Some(value)),
-            // At worst every byte is a value.
+            // Each byte counts as a step, because at worst every byte is a value.
             Some(Err(error)) => steps.take(bytes_read(rest, &error))?,
             None => {}
         }
@@ -56,5 +56,5 @@ fn fenced(text: &str) -> Option<&str> {
     Some(inside.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).trim())
 }
 
-/// Most braces in a text may not begin a value. No more than this are tried.
+/// The most braces and brackets that are tried as the beginning of a value: most of them may not begin one.
 const BEGINNINGS_MAX: usize = 256;

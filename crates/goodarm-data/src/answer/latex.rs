@@ -2,7 +2,7 @@
 
 use super::number;
 
-/// The content of the last `\boxed{}`, cleaned; one that is cut off does not count.
+/// The content of the last `\boxed{}`, cleaned; `None` if its end is cut off.
 pub(super) fn last_boxed(text: &str) -> Option<String> {
     let start = text.rfind("\\boxed").map(|at| at + "\\boxed".len())?;
     let inside = braced(text[start..].trim_start())?;
@@ -59,8 +59,8 @@ fn unwrap_command(text: &str, command: &str) -> String {
                 plain.push_str(inside);
                 rest = &after[inside.len() + 2..];
             }
-            // No brace closes it. The rest stays as it is: a search after each of many such braces would
-            // take quadratic time.
+            // No brace closes the command. The rest stays as it is: a search after each of many such braces
+            // would take quadratic time.
             None if after.starts_with('{') => {
                 rest = after;
                 break;

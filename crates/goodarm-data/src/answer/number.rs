@@ -5,7 +5,7 @@
 pub struct Found {
     /// Where it begins, in bytes.
     pub start: usize,
-    /// Where it ends.
+    /// Where it ends, in bytes.
     pub end: usize,
     /// Sign, digits, fraction and exponent; no currency sign and no thousands separators.
     pub plain: String,
@@ -21,7 +21,7 @@ pub fn last(text: &str) -> Option<Found> {
     Numbers { text, at: 0 }.last()
 }
 
-/// Whether two answers are equal: as exact numbers if both are numbers, else as trimmed texts, ignoring
+/// Whether two final answers are equal: as exact numbers if both are numbers, else as trimmed texts, ignoring
 /// case.
 pub fn same(left: &str, right: &str) -> bool {
     let (left, right) = (left.trim(), right.trim());

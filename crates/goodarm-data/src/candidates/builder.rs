@@ -221,7 +221,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The same candidate in the same place always gets the same id, and a changed one another.
+/// Makes an id. The same object on the same line always gets the same id, and a changed object gets another
+/// one.
 fn made_id(line: u64, json: &str) -> String {
     let hash = blake3::hash(json.as_bytes()).to_hex();
     format!("{line}-{}", &hash[..HASH_DIGITS])
@@ -237,7 +238,7 @@ fn with_id(json: &str, field: &str, id: &str) -> String {
     text + comma + rest
 }
 
-/// In JSON, line breaks can only be between values.
+/// The object on one line. In JSON, line breaks can only be between values, so spaces can replace them.
 fn on_one_line(json: &str) -> Cow<'_, str> {
     let has = |byte: u8| json.as_bytes().contains(&byte);
     if has(b'\r') || has(b'\n') { json.replace(['\r', '\n'], " ").into() } else { json.into() }

@@ -60,7 +60,8 @@ pub(super) fn read(
     intake.finish()
 }
 
-/// Where decimals have commas, semicolons separate columns; then the names contain no comma.
+/// The delimiter of the columns. Where decimals have commas, it is a semicolon; then the names contain no
+/// comma.
 fn comma_or_semicolon(start: &[u8]) -> u8 {
     let names = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if names.contains(&b';') && !names.contains(&b',') { b';' } else { b',' }
@@ -127,9 +128,9 @@ impl<R: Read> Read for Watched<R> {
     }
 }
 
-/// The line on which each row begins: the CSV reader counts blank lines before a row as part of it. And
-/// whether the last quote is closed: for the CSV reader the end of the file closes it, and all later rows
-/// would silently become part of one text.
+/// Finds the line on which each row begins, because the CSV reader counts blank lines before a row as part of
+/// the row. Also finds whether the last quote is closed: for the CSV reader the end of the file closes a quote,
+/// and all later rows would silently become part of one text.
 struct RowStarts {
     delimiter: u8,
     state: Csv,
@@ -137,7 +138,7 @@ struct RowStarts {
     quote_line: u64,
     /// The length of the current row so far.
     row_bytes: u64,
-    /// The number of its fields so far.
+    /// The number of fields of the current row so far.
     row_fields: u64,
     /// The lines of rows that were seen here but not yet returned by the reader.
     ahead: VecDeque<u64>,
@@ -201,5 +202,5 @@ impl RowStarts {
     }
 }
 
-/// More than any table has; a row of commas alone would take many times its length in memory.
+/// The most columns, more than any table has: a row of commas alone would take many times its length in memory.
 const COLUMNS_MAX: u64 = 1 << 20;

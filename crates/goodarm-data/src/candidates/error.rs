@@ -25,7 +25,7 @@ pub enum CandidatesErrorKind {
     Read(io::Error),
     /// The file's name has no known ending.
     UnknownFormat,
-    /// The file holds no candidate: how it was read, and what was left out.
+    /// The file holds no candidate. The notes say how it was read and what was left out.
     Empty(Vec<String>),
     /// The file as a whole is not a list of candidates.
     Document(String),
@@ -188,7 +188,7 @@ pub(super) fn without_place(error: &serde_json::Error) -> String {
     message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words).to_owned()
 }
 
-/// The name that was probably meant.
+/// The name that is spelled most like `wanted`, if any resembles it.
 pub(super) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     goodarm_files::nearest(wanted, names).map(str::to_owned)
 }

@@ -11,7 +11,7 @@ use hashbrown::hash_table::Entry;
 pub(super) struct Ids {
     pub(super) text: String,
     pub(super) ends: Vec<u64>,
-    /// Found by the hash of the id; the ids themselves are only in `text`.
+    /// The number of each id, found by the hash of the id. The ids themselves are only in `text`.
     numbers: HashTable<u32>,
     hasher: RandomState,
 }
@@ -46,7 +46,7 @@ impl Ids {
     }
 }
 
-/// The range of a text among texts in sequence.
+/// The range of bytes of the text with this index, if texts that end at `ends` follow each other.
 pub(super) fn range(ends: &[u64], index: usize) -> Range<usize> {
     end(ends, index)..end(ends, index + 1)
 }

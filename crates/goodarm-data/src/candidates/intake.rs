@@ -11,7 +11,7 @@ use super::tools::{self, Tool};
 
 pub(super) struct Intake<'a> {
     pub(super) builder: Builder<'a>,
-    /// The format in the job.
+    /// The format that the job gives, if any.
     format: Option<Format>,
     /// The writer of the file, known from the job or from the first object.
     writer: Option<Writer>,

@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 #[derive(Debug, PartialEq)]
 pub(super) struct Scanned<'a> {
     pub(super) is_object: bool,
-    /// The names of its fields.
+    /// The names of the object's fields.
     pub(super) fields: BTreeSet<Cow<'a, str>>,
     /// The value of the field for the id.
     pub(super) id: Option<Id<'a>>,
@@ -72,7 +72,7 @@ pub(super) fn without_nan(text: &str) -> Cow<'_, str> {
     repaired.into()
 }
 
-/// The same for a text that cannot be parsed; `None` if it has no such numbers.
+/// The same as [`without_nan`] for a text that cannot be parsed; `None` if the text has no non-finite numbers.
 pub(super) fn repaired(text: &str) -> Option<String> {
     Some(without_nan(text).into_owned()).filter(|repaired| repaired != text)
 }

@@ -97,5 +97,5 @@ fn broken_at(text: &str, rest: &str, line: usize, message: &str) -> CandidatesEr
     CandidatesErrorKind::Document(format!("line {line}: broken JSON: {message}"))
 }
 
-/// A whole document is held in memory.
+/// The most bytes of a document, which is held in memory as a whole.
 const DOCUMENT_BYTES_MAX: u64 = 4 << 30;

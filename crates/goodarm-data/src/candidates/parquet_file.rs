@@ -41,7 +41,8 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
     intake.finish()
 }
 
-/// Calls the Parquet library, which panics at some damaged files and is not used again then.
+/// Calls the Parquet library, which panics at some damaged files. After a panic it is not used again for the
+/// file.
 fn catching<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, CandidatesErrorKind> {
     let message = match caught(work) {
         Ok(Ok(done)) => return Ok(done),
@@ -51,7 +52,7 @@ fn catching<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Cand
     Err(CandidatesErrorKind::Document(format!("broken or unsupported Parquet: {message}")))
 }
 
-/// Rows as JSON.
+/// Writes rows as JSON.
 #[derive(Default)]
 struct Writer {
     json: String,
@@ -101,7 +102,7 @@ impl Writer {
                     self.bytes_in.insert(self.within.join("."));
                 }
             },
-            // In the usual notation.
+            // Written as texts, in the usual notation.
             Field::Decimal(_)
             | Field::Date(_)
             | Field::TimeMillis(_)

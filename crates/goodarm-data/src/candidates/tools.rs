@@ -24,9 +24,9 @@ pub(super) struct Tool {
     model: Option<Value>,
     /// The number of answers with each id so far.
     met: BTreeMap<String, u64>,
-    /// Answers that another entry may repeat from a cache.
+    /// Hashes of the answers so far, to find entries that repeat an answer from a cache.
     seen: HashSet<blake3::Hash>,
-    /// The filter that is read, if answers have several.
+    /// The filter whose entries are read, if the file has entries of several filters.
     filter: Option<String>,
     /// The reasons for leaving out entries, and their numbers.
     left_out: BTreeMap<String, u64>,

@@ -27,7 +27,7 @@ pub(super) fn read(file: File, mut intake: Intake<'_>) -> Result<Candidates, Can
         let limit = ENTRY_BYTES_MAX.min(bytes_left);
         let mut bytes = Vec::new();
         let entry = archive.by_index(*index).map_err(|error| broken(&error))?;
-        // The length in the archive may be too small.
+        // The length that the archive states may be too small.
         let read = entry.take(limit + 1).read_to_end(&mut bytes);
         read.map_err(|error| broken(&format!("{name}: {error}")))?;
         if bytes.len() as u64 > limit {

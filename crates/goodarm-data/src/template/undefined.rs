@@ -11,7 +11,8 @@ impl Template {
     /// Candidates that lack a whole field are found elsewhere.
     pub fn missing_field_problem(&self, key: &str, candidates: &Candidates) -> Option<KeyProblem> {
         let fields = self.fields();
-        // Candidates that have all fields differ only inside of them.
+        // If the template does not look inside fields, one candidate stands for all candidates that have the
+        // fields.
         let count = if self.looks_inside { candidates.len() } else { 1 };
         candidates.arms().map(|arm| candidates.get(arm)).take(count).find_map(|candidate| {
             if !fields.iter().all(|field| candidate.fields().contains_key(field)) {

@@ -2,11 +2,11 @@
 //! for the next ones, which the next sync makes durable.
 //!
 //! A call can start only when its intent is durable. At most one frame is being written at a time, so a power
-//! cut costs only the last one.
+//! cut loses only the last frame.
 //!
-//! Verifiers that answer faster than the disk writes would wait for it. So replies that come back within a
-//! moment become durable together, and a few calls are decided ahead: as many as come back while the disk
-//! writes. With slower verifiers, no call is decided ahead.
+//! Verifiers that reply faster than the disk writes would wait for the disk. So replies that come back within a
+//! moment become durable together, and a few calls are asked for ahead of time: as many as come back while the
+//! disk writes. With slower verifiers, no call is asked for ahead of time.
 
 use std::collections::VecDeque;
 use std::future;
@@ -26,7 +26,7 @@ use crate::service::CallTask;
 
 pub(super) struct Disk {
     journal: Journal<Box<dyn SyncedStorage>>,
-    /// Each order is for one sync.
+    /// Each message orders one sync.
     orders: UnboundedSender<()>,
     results: UnboundedReceiver<SyncResult>,
     gathered: Batch,
@@ -43,7 +43,7 @@ pub(super) struct SyncResult {
     pub(super) time: Duration,
 }
 
-/// Creates and opens the storage of journals: files, or those of a simulation.
+/// Creates and opens the storage of journals: files, or the simulated storage of tests.
 pub(super) trait StorageFactory {
     /// Creates storage, which must not exist yet.
     fn create(&self, path: &Path) -> io::Result<Box<dyn SyncedStorage>>;
@@ -54,7 +54,8 @@ pub(super) trait StorageFactory {
 
 /// The storage of a journal, with a thread that syncs it.
 pub(super) trait SyncedStorage: Storage + Send + Sync {
-    /// Answers each order with a sync of everything written before it, until the orders end.
+    /// For each order, syncs everything that was written before it and sends the result, until `orders` is
+    /// closed.
     fn serve(
         &self,
         orders: UnboundedReceiver<()>,
@@ -76,7 +77,7 @@ impl Storage for Box<dyn SyncedStorage> {
     }
 }
 
-/// Journals are files.
+/// The storage of real runs: journals are files.
 pub(super) struct Files;
 
 impl StorageFactory for Files {
@@ -109,10 +110,9 @@ pub(super) struct PendingCall {
 /// Records that become durable together.
 #[derive(Default)]
 struct Batch {
-    /// They start when their intents are durable.
+    /// The calls whose intents are in the batch. They start when the batch is durable.
     calls: Vec<PendingCall>,
-    /// Whether the run waits for it: it has the intent of a call to others, or an outcome that cannot be
-    /// repeated.
+    /// Whether the run waits for the batch: it has the intent or the outcome of a call that is not quick.
     is_awaited: bool,
 }
 
@@ -138,7 +138,7 @@ impl Disk {
         self.journal.append(record);
     }
 
-    /// Appends the outcome of a call to others. It is not announced before it is durable.
+    /// Appends the outcome of a call that is not quick. The outcome is not announced before it is durable.
     pub(super) fn append_outcome(&mut self, record: &Record<'_>) {
         self.append_awaited(record);
         // Calls that failed do not count for the speed of a verifier.
@@ -147,7 +147,7 @@ impl Disk {
         self.pace.count += u32::from(is_made);
     }
 
-    /// Appends the intent of a call to others, and keeps the call until it is durable.
+    /// Appends the intent of a call that is not quick, and keeps the call until the intent is durable.
     pub(super) fn append_intent(&mut self, record: &Record<'_>, call: PendingCall) {
         self.append_awaited(record);
         self.gathered.calls.push(call);
@@ -160,13 +160,13 @@ impl Disk {
         self.gathered.is_awaited = true;
     }
 
-    /// Calls that are asked for and not started.
+    /// The number of calls that are asked for and not started.
     pub(super) fn kept_count(&self) -> usize {
         let writing = self.writing.as_ref().map_or(0, |batch| batch.calls.len());
         self.gathered.calls.len() + writing + self.ready.len()
     }
 
-    /// The calls to decide ahead of those in flight.
+    /// The number of calls to ask for ahead of time, beyond the calls in flight.
     pub(super) fn ahead_count(&self) -> usize {
         self.pace.ahead_count
     }
@@ -191,8 +191,8 @@ impl Disk {
         self.writing.is_some() && self.is_full()
     }
 
-    /// Writes the gathered records if that is due and no frame is being written. `in_flight_count` are the calls
-    /// in flight or kept.
+    /// Writes the gathered records if that is due and no frame is being written. `in_flight_count` includes the
+    /// calls that are kept here.
     pub(super) fn push(&mut self, in_flight_count: usize) -> io::Result<()> {
         self.look()?;
         let is_gathering = self.is_gathering(in_flight_count);
@@ -202,7 +202,8 @@ impl Disk {
         if is_due && self.writing.is_none() { self.send() } else { Ok(()) }
     }
 
-    /// Waits until the frame being written is durable, or a push is due, or forever. Cancelling it is safe.
+    /// Waits until the frame being written is durable or a push is due; forever if there is nothing to wait
+    /// for. Cancelling the wait is safe.
     pub(super) async fn wait(&mut self, in_flight_count: usize) -> io::Result<()> {
         if self.writing.is_some() {
             self.arrival().await
@@ -233,14 +234,15 @@ impl Disk {
         self.arrived(synced)
     }
 
-    /// As [`Disk::commit`], before anything was sent.
+    /// The same as [`Disk::commit`], on this thread. Must be called before anything was sent to the disk's
+    /// thread.
     pub(super) fn commit_first(&mut self) -> io::Result<()> {
         self.journal.commit()?;
         self.gathered.is_awaited = false;
         Ok(())
     }
 
-    /// Gives up all calls that were not started.
+    /// Removes and returns all calls that were not started.
     pub(super) fn take_back(&mut self) -> Vec<PendingCall> {
         let mut calls: Vec<PendingCall> = self.ready.drain(..).collect();
         if let Some(batch) = &mut self.writing {
@@ -250,7 +252,7 @@ impl Disk {
         calls
     }
 
-    /// Whether more replies will come back sooner than the disk needs.
+    /// Whether to wait a moment for more replies before the next write.
     fn is_gathering(&self, in_flight_count: usize) -> bool {
         let Batch { calls, is_awaited } = &self.gathered;
         let others_count = in_flight_count.saturating_sub(self.kept_count());
@@ -286,7 +288,7 @@ impl Disk {
         let SyncResult { result, time } = synced.unwrap_or_else(failed);
         let batch = self.writing.take().unwrap_or_default();
         if result.is_err() {
-            // Its calls never start, and nothing later is durable.
+            // The calls of the batch never start, and nothing later becomes durable.
             self.journal.poison();
             self.gathered.is_awaited = true;
             return result;
@@ -299,10 +301,10 @@ impl Disk {
 
 /// How fast calls come back, compared with the disk.
 struct Pace {
-    /// The calls that came back since then.
+    /// When the count of calls that came back was last set to 0.
     since: Instant,
     count: u32,
-    /// Smoothed, in seconds.
+    /// The time of a sync in seconds, smoothed.
     sync_time: f64,
     ahead_count: usize,
 }
@@ -355,19 +357,19 @@ fn gone() -> io::Error {
     io::Error::other("the thread that makes the journal durable is gone")
 }
 
-/// Local calls can be made again, so they need not be durable at once, but after this many bytes
+/// Records that can be made again are written when there are more bytes than this.
 const BYTES_DUE: usize = 256 << 10;
-/// or this time.
+/// Records that can be made again are written after this time.
 const INTERVAL_MAX: Duration = Duration::from_secs(1);
-/// A frame ends here: with tens of thousands of calls in flight, more may come back at once than a frame
-/// can hold.
+/// With more bytes than this, further replies wait for the next frame: with tens of thousands of calls in
+/// flight, more may come back at once than a frame can hold.
 const BYTES_MAX: usize = 16 << 20;
-/// Fast calls go to the disk in this many batches, one of which is being written.
+/// Fast calls are divided into about this many batches, one of which is being written.
 const BATCHES_OUT: usize = 3;
 /// The longest time that a call waits for others before it is written.
 const GATHER_TIME: Duration = Duration::from_millis(1);
-/// Calls a second. Faster verifiers are cheap, so a crash may cost a few more calls; slower ones do not wait for
-/// the disk.
+/// In calls per second. Calls are asked for ahead of time only at this rate or above: fast verifiers are cheap,
+/// so a crash may cost a few more calls. Slower verifiers do not wait for the disk.
 const FAST_RATE: f64 = 2_000.0;
 const PACE_INTERVAL: Duration = Duration::from_millis(50);
 const SYNC_WEIGHT: f64 = 0.1;

@@ -20,8 +20,8 @@ use crate::run::{Run, subject_of};
 use crate::service::{Dispatch, Reply};
 
 impl Run {
-    /// Makes calls until there is nothing more to do or `control` stops it. It blocks and has its own
-    /// runtime: in asynchronous code, use [`Run::drive_async`].
+    /// Makes calls until there is nothing more to do or `control` stops the run. Blocks the thread and uses a
+    /// runtime of its own: in asynchronous code, use [`Run::drive_async`].
     pub fn drive(
         &mut self,
         control: &Control,
@@ -38,8 +38,7 @@ impl Run {
         result
     }
 
-    /// The same in the tokio runtime of the caller, which makes the calls; its timers and I/O must be
-    /// enabled.
+    /// The same as [`Run::drive`] in the tokio runtime of the caller, whose timers and I/O must be enabled.
     pub async fn drive_async(
         &mut self,
         control: &Control,
@@ -61,7 +60,7 @@ impl Run {
             let next = match self.settle_people_and_ask(&phase, &mut announcer) {
                 Ok(next) => next,
                 Err(error) => {
-                    // Everything before the error still counts.
+                    // Everything before the error still becomes durable.
                     self.work.disk.commit().await.map_err(RunError::NotDurable)?;
                     return Err(error);
                 }
@@ -184,7 +183,7 @@ impl Run {
         }
     }
 
-    /// Asks until there is nothing to ask for now; calls of local services are made on the spot.
+    /// Asks the session for calls until it must wait, or for a short time. Quick calls are evaluated at once.
     fn ask_all(&mut self, announcer: &mut Announcer<'_>) -> Result<Next, RunError> {
         let concurrency = self.engine.concurrency();
         let in_flight_max = concurrency + self.work.disk.ahead_count().min(concurrency);
@@ -243,8 +242,9 @@ impl Run {
         Ok(Next::More)
     }
 
-    /// Usually [`Next::Wait`]. The run ends if all calls in flight wait for people and either the run does
-    /// not wait for people, or all answers are decided: a card that is still open stays unanswered and unpaid.
+    /// Returns [`Next::Wait`] in most cases. The run ends if all calls in flight wait for people and either the
+    /// run does not wait for people, or all answers are decided: a card that is still open stays unanswered and
+    /// unpaid.
     fn wait(&mut self) -> Result<Next, RunError> {
         let books = self.work.books();
         let is_decided =
@@ -273,7 +273,7 @@ enum Phase {
     Working,
     /// New calls are held back until the pause ends.
     Paused,
-    /// No new calls; when those in flight are back, the run ends like this.
+    /// No new calls are asked for. When the calls in flight have returned, the run ends with this ending.
     Draining(Ending),
     /// The run ends now; calls in flight will count as lost.
     Leaving,
@@ -286,11 +286,11 @@ enum Next {
     More,
     /// Nothing until a call comes back.
     Wait,
-    /// The run ends like this.
+    /// The run ends with this ending.
     Done(Ending),
 }
 
 const TICK: Duration = Duration::from_millis(100);
-/// Local calls take little time, but the clock is checked after this many.
+/// The number of quick calls between two looks at the clock.
 const LOCAL_CALLS_BETWEEN_CHECKS: u32 = 16;
 const LOCAL_CALLS_TIME: Duration = Duration::from_millis(2);

@@ -1,4 +1,4 @@
-//! The health of a run's services: which have not given a score yet, and remarks about them.
+//! The health of a run's services: which of them have not given a score yet, and warnings about them.
 
 use std::collections::BTreeSet;
 
@@ -16,13 +16,13 @@ use crate::run::{outcome, subject_of};
 use crate::service::{Reply, ServiceWarning, Verdict};
 use crate::throttle::Throttle;
 
-/// By service; `None` for people, who are not on trial: "cannot tell" is not a failure.
+/// The health of each service; `None` for people, who are not on trial: "cannot tell" is not a failure.
 pub(super) struct Health(Vec<Option<ServiceHealth>>);
 
-/// What a service has shown so far. It is on trial until everything is scored.
+/// What a service has shown so far. The service is on trial until it has scored each of its criteria.
 struct ServiceHealth {
-    /// What it has not scored yet: its only attribute, or some criteria, counted from 0. A generator has
-    /// one, its answers.
+    /// The criteria that the service has not scored yet, counted from 0. A verifier without criteria has only
+    /// criterion 0, and so has a generator.
     silent: BTreeSet<usize>,
     /// The first call without a score.
     unscored: Option<SettledCall<'static>>,
@@ -38,12 +38,13 @@ impl Health {
         Self(job.problem.services().zip(job.services()).map(health).collect())
     }
 
-    /// By service: whether it has not given all kinds of scores yet.
+    /// For each service: whether it is on trial.
     pub(super) fn on_trial(&self) -> impl Iterator<Item = bool> + '_ {
         self.0.iter().map(|health| health.as_ref().is_some_and(|it| !it.silent.is_empty()))
     }
 
-    /// How the run ends if a service in these conditions gets no more calls.
+    /// How the run ends because a service gets no more calls; `None` if it continues. `conditions` are those of
+    /// each service.
     pub(super) fn ending(
         &self,
         job: &Job,
@@ -88,7 +89,7 @@ impl Health {
             lacks: if answers { "an answer" } else { "a score" }.to_owned(),
             request: verifier.request(&candidate),
             id: candidate.id,
-            // If no address answered, the reason lists all of them.
+            // If no address replied, `reason` has the reasons of all addresses.
             reason: match call {
                 Some(call) if !matches!(call.failure(), Some(Failure::Void(_))) => {
                     call.note.reason.to_string()
@@ -122,7 +123,7 @@ impl Health {
                 return;
             }
             None => throttle.record_no_score(&call.note.reason),
-            // It was throttled because of its answer, which is not the service's fault.
+            // The call was throttled because of its answer, which is not the service's fault.
             Some(Failure::Counted(CountedFailure::GivenUp))
                 if throttle.on_answer(subject_of(call.target)).is_refused() =>
             {
@@ -143,8 +144,8 @@ impl Health {
     }
 }
 
-/// What this reply shows about its service that is not in the journal yet. A reply should have a score for
-/// each of `declared`.
+/// A warning about the service, from its reply, that is not among the `known` ones. `declared` are the
+/// attributes that the reply should score.
 pub(super) fn warning(
     service: &JobService,
     declared: &[&Attribute],
@@ -193,5 +194,5 @@ fn never_scored(job: &Job, account: &Account, service: ServiceId) -> BTreeSet<us
     }
 }
 
-/// More remarks about one service are not kept.
+/// The most warnings about one service that are kept.
 const REMARKS_MAX: usize = 8;

@@ -1,5 +1,5 @@
-//! A session and its journal, which change together: each event of the session is in the journal, and
-//! the totals and the answers follow.
+//! A session and its journal, which change together: each event of the session is written to the journal, and
+//! updates the account and the subjects.
 
 use goodarm_core::{Ask, AskError, AttributeId, Books, ServiceId, Session, Source, Target};
 use goodarm_record::account::Account;
@@ -37,8 +37,9 @@ impl JournaledSession {
         (&job.service_of(target).name, list.id(place))
     }
 
-    /// Asks for a call. If all calls of a service in flight are throttled (`throttled_counts`, by service), the
-    /// call is on another answer, to find out whether every call is.
+    /// Asks the session for a call; `throttled_counts` has the throttled calls in flight of each service. If
+    /// all calls in flight of a service are throttled, asks for a call on another answer, to find out whether
+    /// the service throttles every call.
     pub(super) fn ask(
         &mut self,
         throttled_counts: impl Iterator<Item = usize>,
@@ -76,8 +77,8 @@ impl JournaledSession {
         })
     }
 
-    /// Calls to other processes that were made, in any process of the run, or are in flight. A call that was
-    /// taken back or reached no server is not counted: its retry is.
+    /// The number of calls to other processes and to people that were made since the run began, or are in
+    /// flight. A call that was taken back or reached no server is not counted, but its retry is.
     pub(super) fn remote_call_count(&self, job: &Job) -> u64 {
         let services = job.services().zip(&self.account.services);
         let remote = services.filter(|(service, _)| !service.service.is_local());
@@ -85,7 +86,8 @@ impl JournaledSession {
         made_count + self.session.books().in_flight_count() as u64
     }
 
-    /// Appends what became of a call, settles it, and counts it.
+    /// Appends the outcome of a call to the journal, settles the call in the session, and updates subjects and
+    /// account.
     pub(super) fn settle(&mut self, call: &SettledCall<'_>, origin: Origin) {
         let record = Record { event: call.event(), note: call.note.borrowed() };
         match origin {

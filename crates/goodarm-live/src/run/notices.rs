@@ -1,5 +1,4 @@
-//! The notices of a run, which an observer gets while it runs. Everything in them is durable or can be made
-//! again.
+//! The notices that an observer gets during a run. Everything in them is durable or can be made again.
 
 use std::mem::{discriminant, take};
 use std::time::Duration;
@@ -17,16 +16,16 @@ use tokio::time::Instant;
 
 use crate::run::Run;
 
-/// What the observer has not been told yet, and what it was told.
+/// Notices that are not sent yet, and what the observer was already told.
 #[derive(Default)]
 pub(super) struct PendingNotices {
     /// Settled calls, for an observer that wants them.
     calls: Vec<SettledCall<'static>>,
     wants_calls: bool,
     first_failures: Vec<SettledCall<'static>>,
-    /// By service: the kinds of failures that were told.
+    /// For each service: the kinds of failures that the observer was told about.
     told: Vec<Vec<FailureKind>>,
-    /// Certificates that were told.
+    /// The number of certificates that the observer was told about.
     certified_count: usize,
     /// The target of the last call that was asked for.
     pub(super) working_on: Option<Target>,
@@ -68,7 +67,7 @@ pub(super) struct Announcer<'a> {
     pub(super) control: &'a Control,
     meter: ProgressMeter,
     overrun_count: u64,
-    /// Warnings about verifiers that were sent.
+    /// The warnings that were sent: the service and the kind.
     warned: Vec<(String, WarningKind)>,
 }
 
@@ -83,7 +82,7 @@ impl<'a> Announcer<'a> {
         }
     }
 
-    /// Sends the calls that were settled.
+    /// Sends the calls that were settled, and a warning for the first failure of each kind.
     pub(super) fn announce_calls(&mut self, run: &mut Run) {
         for call in run.notices.calls.drain(..) {
             let (verifier, id) = run.work.names(&run.job, call.target);
@@ -101,7 +100,7 @@ impl<'a> Announcer<'a> {
         self.meter.is_due()
     }
 
-    /// Sends what is new. Call it after that is durable.
+    /// Sends what is new, which must be durable.
     pub(super) fn announce(&mut self, run: &mut Run) {
         self.announce_calls(run);
         let (work, told_count) = (&run.work, &mut run.notices.certified_count);
@@ -172,7 +171,7 @@ impl<'a> Announcer<'a> {
 pub(super) struct ProgressMeter {
     started: Instant,
     measured: Instant,
-    /// At that time.
+    /// The number of calls at the time `measured`.
     call_count: u64,
     spent: f64,
     conditions: Vec<Condition>,
@@ -263,8 +262,8 @@ impl ProgressMeter {
         }
     }
 
-    /// An upper bound: all of the money is spent at the recent pace. What the undecided answers would still
-    /// take is a guess, and jumps.
+    /// An upper bound of the time left, as if all of the money were spent at the recent pace. A forecast of
+    /// what the undecided answers still need would jump.
     fn seconds_left(&self, run: &Run) -> Option<f64> {
         let ledger = run.work.books().ledger();
         let left = (ledger.left() + ledger.reserved()).units();

@@ -56,8 +56,9 @@ pub(crate) fn of_answer(verdict: Verdict) -> Result<AnswerReply, (Failure, Strin
     }
 }
 
-/// A score is missing if its model does not allow it. The call fails if all scores are missing, or any score of
-/// an exact verifier: the answer is neither good nor bad then.
+/// The outcome of a score for each criterion. A score that its model does not allow counts as missing. The call
+/// fails if all scores are missing, or if any score of an exact verifier is missing: then the answer is neither
+/// good nor bad.
 fn of_scores(declared: &[&Attribute], scores: Vec<Result<f64, String>>) -> (Outcome, String) {
     if declared.len() != scores.len() {
         let reason = format!("{} scores for {} criteria", scores.len(), declared.len());
@@ -95,7 +96,7 @@ fn of_scores(declared: &[&Attribute], scores: Vec<Result<f64, String>>) -> (Outc
 }
 
 fn of_score(declared: &Attribute, score: f64) -> (Result<f64, Failure>, String) {
-    // Counting it as the lowest score would raise it.
+    // Counting a score below the lowest as the lowest would raise it.
     if let Some(lowest) = declared.lowest_score()
         && declared.is_below_lowest(score)
     {
@@ -110,8 +111,8 @@ fn of_score(declared: &Attribute, score: f64) -> (Result<f64, Failure>, String) 
     (Err(Failure::Counted(CountedFailure::Unreadable)), format!("score {score}: {problem}"))
 }
 
-/// The declared range, if the score is above it: on another scale, such as 1 to 10, it would pass every
-/// threshold.
+/// Returns the declared range if the score is above it: a score on another scale, such as 1 to 10, would pass
+/// every threshold.
 pub(crate) fn off_scale(declared: &Attribute, score: f64) -> Option<[f64; 2]> {
     match declared.scores {
         ScoreModel::Bounded { lowest, highest }
@@ -123,5 +124,5 @@ pub(crate) fn off_scale(declared: &Attribute, score: f64) -> Option<[f64; 2]> {
     }
 }
 
-/// How much an average of scores may exceed the highest, in units of the range.
+/// How much a score may exceed the highest one, as a share of the range: an average of scores may be rounded.
 const SCORE_SLACK: f64 = 1e-9;

@@ -1,5 +1,5 @@
-//! The calls of a run that wait for people. They are open in the journal until a person has answered, in
-//! whichever process of the run, so everything here can be rebuilt by a resumed run.
+//! The calls of a run that wait for people. They stay open in the journal until a person has replied, even if
+//! the process ends before that, so a resumed run can rebuild everything here.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -22,11 +22,11 @@ pub(super) struct HumanCalls {
     answered: VecDeque<(Call, HumanReply)>,
     replies: Replies,
     path: PathBuf,
-    /// A lower bound of the next ticket. A reply to this call or a later one may be read before the call is
-    /// asked for: after a power cut that lost the intent of a call whose card was shown already.
+    /// A lower bound of the next ticket. A reply to a call with this ticket or a later one may be read before
+    /// the call is asked for: a power cut may lose the intent of a call whose card was already shown.
     ticket_next: Ticket,
     look_due: Instant,
-    /// Whether the run waits when only their calls are left.
+    /// Whether the run waits when only calls for people are left.
     pub(super) are_waited_for: bool,
 }
 
@@ -51,12 +51,12 @@ impl HumanCalls {
         }
     }
 
-    /// Calls that wait, or whose reply is not settled yet.
+    /// The number of calls that wait for a reply, or whose reply is not settled yet.
     pub(super) fn count(&self) -> usize {
         self.waiting.len() + self.answered.len()
     }
 
-    /// Keeps a call until a person has answered it. Its card is the intent in the journal.
+    /// Keeps a call until a person has replied. People get its card from the intent in the journal.
     pub(super) fn ask(&mut self, call: Call, (verifier, id): (&str, &str)) {
         let ticket = call.ticket;
         self.ticket_next = self.ticket_next.max(Ticket(ticket.0 + 1));
@@ -65,7 +65,7 @@ impl HumanCalls {
         self.match_replies();
     }
 
-    /// Whether a reply is there that is not settled yet; looks at the file first.
+    /// Whether there is a reply that is not settled yet. Reads the file of replies first.
     pub(super) fn has_answers(&mut self) -> Result<bool, SealedError> {
         self.read_replies()?;
         Ok(!self.answered.is_empty())

@@ -43,7 +43,7 @@ pub(super) fn resume(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, R
     run.recovery.bytes_cut = tail.bytes_cut;
     for (target, count) in given_up {
         let service = run.job.problem.service(target);
-        // With a fixed number of attempts, other calls do not matter.
+        // With a fixed number of `retries`, a call is given up whether other calls get replies or not.
         if run.job.service(service).limits.retries.is_none() {
             run.engine.throttle(service.index()).restore_throttled(subject_of(target), count);
         }
@@ -81,11 +81,11 @@ struct ReplayedRun<'a> {
     job: &'a Job,
     /// The session checks that its policy asks for the same calls again.
     balance: Balance<Session>,
-    /// How many calls were given up since the last one with an outcome.
+    /// The number of calls with this target that were given up since a call of it succeeded.
     given_up: BTreeMap<Target, u32>,
     /// The next call's ticket.
     ticket_next: Ticket,
-    /// The calls that were in flight.
+    /// The calls that were in flight when the process ended.
     lost: Vec<(Ticket, Target)>,
 }
 
@@ -135,7 +135,7 @@ fn read<'a>(
         Err(error) => return Err(journal(error)),
     };
     let problem = history.problem().map_err(journal)?;
-    // Before books are made for the number of candidates that the journal claims.
+    // Checked before books are made for the number of candidates in the journal.
     check_terms(history.header(), &history.terms, job)?;
     let past = ReplayedRun {
         job,
@@ -158,7 +158,7 @@ fn read<'a>(
     Ok(Some((past, tail)))
 }
 
-/// Never spend more than the job allows now, even if it allowed more before.
+/// Refuses a job with a lower budget than the run's: a run never spends more than its job allows now.
 fn check_budget(books: &Books, job: &Job) -> Result<(), RunError> {
     let (began, now) = (books.problem().budget(), books.ledger().budget());
     let wanted = job.settings.budget;
@@ -172,9 +172,9 @@ fn check_budget(books: &Books, job: &Job) -> Result<(), RunError> {
 }
 
 impl Run {
-    /// Settles the calls that were in flight when the process died. They may have been made, so each counts
-    /// as spent and as the lowest score, in dispatch order. Skipping or repeating them would break δ,
-    /// unless the verifier is exact. Calls for people stay open.
+    /// Settles the calls that were in flight when the process died. They may have been made, so each counts as
+    /// spent and as the lowest score, in dispatch order. Skipping or repeating them would break δ, unless the
+    /// verifier is exact. Quick calls are evaluated again, and calls for people stay open.
     fn settle_lost(&mut self, lost: Vec<(Ticket, Target)>) {
         for (ticket, target) in lost {
             let service = self.job.terms.service(target);
@@ -242,7 +242,7 @@ fn other_candidates(job: &Job) -> String {
     format!("  the content of {name}{rule}")
 }
 
-/// A change of what may be set outside of the job's text.
+/// A change of the policy or of `calls_per_pair`, which may be set outside of the job's text.
 fn changed_policy(before: &RunTerms, now: &RunTerms) -> Option<String> {
     let calls = |terms: &RunTerms| terms.calls_per_pair.map_or("none".into(), |it| it.to_string());
     if before.policy != now.policy {

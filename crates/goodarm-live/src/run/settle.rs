@@ -118,9 +118,10 @@ impl Run {
 /// Where a reply comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// This process. Repeatable, so it may be announced before the journal is synced.
+    /// A quick call of this process. It can be repeated, so its outcome may be announced before the journal is
+    /// synced.
     Local,
-    /// Another process or a person. Not repeatable.
+    /// Another process, a person, or longer work of this process: the outcome is announced when it is durable.
     Remote,
     /// The call was withdrawn before it began.
     Unstarted,

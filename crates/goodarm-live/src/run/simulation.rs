@@ -1,6 +1,6 @@
-//! Whole runs from one seed: the real run on virtual time, with a disk and verifiers that fail, and
-//! processes that are killed. Each run is judged by what the verifiers and the disk know and by what
-//! people were shown; a seed that fails is the same alone (`cargo xtask simulate --seed N`).
+//! Whole runs from one seed: the real run on virtual time, with a disk and verifiers that fail, and processes
+//! that are killed. Each run is compared with what the verifiers and the disk know and with what people were
+//! shown. A seed that fails can be run alone, with the same result (`cargo xtask simulate --seed N`).
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "its figures are for people")]
 
@@ -39,10 +39,10 @@ use self::witness::Witness;
 use self::world::{DELTA, World, arm_of};
 use crate::run::{Run, resume, start};
 
-/// What a process that is killed leaves behind.
+/// The payload of the panic that ends a process that is killed, or a task that dies.
 struct Killed;
 
-/// How often what happened.
+/// How often each kind of event happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Figures(BTreeMap<&'static str, u64>);
 
@@ -81,13 +81,13 @@ struct Simulation {
     witness: Witness,
     folder: Folder,
     figures: Figures,
-    /// How many answers are certified, and whether one of them is not good.
+    /// The number of certified answers at the last ending; `is_wrong` is whether one of them is not good.
     certified: u64,
     is_wrong: bool,
 }
 
 impl Simulation {
-    /// Lives through a seed; the error says what must never be.
+    /// Simulates the run of a seed. The error says which rule was broken.
     fn of(seed: u64, folder: &Path) -> Result<Figures, String> {
         let world = World::new(Plan::of(seed));
         let mut simulation = Self {
@@ -129,7 +129,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// A run that is done has nothing more to do, and its folder stands up to an audit.
+    /// Checks that a run that is done makes no more calls, and that its folder passes an audit.
     fn finish(&mut self, life: &Life) -> Result<(), String> {
         let count = |world: &World| world.truth().pairs.values().map(|pair| pair.call_count).sum();
         let before: u64 = count(&self.world);
@@ -148,14 +148,15 @@ impl Simulation {
         Ok(())
     }
 
-    /// Whether the world has given reason to end a run so.
+    /// Checks that the plan explains why the run ended in this way.
     fn explain(&self, run: &Run, ending: &Ending) -> Result<(), String> {
         let is_explained = match ending {
             Ending::Done(_) | Ending::CallsUsedUp { .. } | Ending::Stopped { .. } => true,
             Ending::VerifierDown { verifier, .. } => {
                 let index = index_of(verifier);
                 let faults = &self.world.plan.nature(index).faults;
-                // A verifier that throttles an answer is unclear if no other answer can be asked about.
+                // A verifier that throttles one answer looks like a verifier that is down if no other answer
+                // can be asked about.
                 let is_last = !faults.refused_arms.is_empty() && !can_ask_about_others(run, index);
                 faults.may_end_a_run() || is_last
             }
@@ -169,7 +170,7 @@ impl Simulation {
         if is_explained { Ok(()) } else { Err(format!("{ending:?} without a reason: {plan:#?}")) }
     }
 
-    /// One process, from its beginning to its end.
+    /// Runs one process from its beginning to its end, then checks the journal that it left.
     fn live(&mut self, life: &Life) -> Result<Lived, String> {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.expect("a runtime");
@@ -245,7 +246,7 @@ impl Simulation {
         Ok(lived)
     }
 
-    /// What must hold when a process has ended its work.
+    /// Checks what must hold when a process has ended its work.
     fn judge(&mut self, run: &Run, ending: &Ending) -> Result<(), String> {
         if *ending != (Ending::Stopped { at_once: true }) {
             self.witness.compare_books(run)?;
@@ -268,7 +269,7 @@ impl Simulation {
     }
 }
 
-/// Whether a verifier could be asked about an answer that waits for none of its calls.
+/// Whether a service could be asked about an answer or a question that has none of its calls in flight.
 fn can_ask_about_others(run: &Run, verifier: usize) -> bool {
     let books = run.session().books();
     let Some(attribute) = books.problem().attributes().nth(verifier) else {
@@ -307,7 +308,7 @@ impl Fate {
     }
 }
 
-/// Returns when the process is to be killed.
+/// Lets the fate of a process happen. Returns only if the process is to be killed.
 async fn befall(fate: Fate, world: &World, control: &Control) {
     match fate {
         Fate::KilledAt(time) => return sleep(time).await,
@@ -336,7 +337,8 @@ async fn befall(fate: Fate, world: &World, control: &Control) {
     future::pending().await
 }
 
-/// Virtual time stands still for a run that never waits: somebody else has to look at the clock.
+/// Aborts if a seed takes too long. Virtual time stands still for a run that never waits, so another thread
+/// watches the real clock.
 struct Watched {
     _sender: Sender<()>,
 }
@@ -354,12 +356,12 @@ impl Watched {
     }
 }
 
-/// A folder in memory where there is one: no real disk is wanted.
+/// A temporary folder, in memory if possible, because no real disk is needed.
 fn place() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
 }
 
-/// All seeds, on all cores. The first that fails is told, with what it takes to see it again.
+/// Simulates all seeds on all cores. Panics with the number of the first seed that fails.
 fn simulate(seeds: std::ops::Range<u64>) -> Figures {
     let next = AtomicU64::new(seeds.start);
     let total = Mutex::new(Figures::default());
@@ -390,9 +392,9 @@ fn simulate(seeds: std::ops::Range<u64>) -> Figures {
     total.into_inner().expect("not poisoned")
 }
 
-/// Virtual hours that suffice for any run here.
+/// The most virtual time of a process; every run here needs less.
 const LIFE_MAX: Duration = Duration::from_secs(6 * 3600);
-/// No seed takes a second on an idle machine.
+/// The most real time of a seed. On an idle machine, none takes a second.
 const SEED_TIME_MAX: Duration = Duration::from_secs(60);
 const PEACEFUL_LIVES_MAX: usize = 4;
 
@@ -441,7 +443,7 @@ fn a_seed_is_the_same_again() {
     }
 }
 
-/// `cargo xtask simulate`.
+/// Run by `cargo xtask simulate`.
 #[test]
 #[ignore = "as long as one likes"]
 fn as_many_seeds_as_one_likes() {

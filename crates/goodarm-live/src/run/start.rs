@@ -39,7 +39,8 @@ pub(super) fn begin(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, Ru
     begin_in(media, &folder, storage, job, lock)
 }
 
-/// Moves a run aside, if there is one that no other process uses, and returns its new folder.
+/// Moves the folder's run aside and returns its new folder; `None` if there is no run. Fails if another process
+/// uses the run.
 pub(super) fn set_aside(folder: &Folder) -> Result<Option<PathBuf>, RunError> {
     if !folder.journal().exists() {
         return Ok(None);
@@ -51,7 +52,7 @@ pub(super) fn set_aside(folder: &Folder) -> Result<Option<PathBuf>, RunError> {
     folder.set_aside().map(Some).map_err(|error| RunError::file(folder.path(), error))
 }
 
-/// Begins in a folder whose journal is missing or has no header.
+/// Begins a run in a folder whose journal is missing or has no header.
 pub(super) fn begin_in(
     media: &dyn StorageFactory,
     folder: &Folder,
@@ -100,7 +101,7 @@ pub(super) fn assemble(
 }
 
 /// Copies the job, the candidates and the questions into the run's folder, so that the folder can be read
-/// without them.
+/// without the original files.
 pub(super) fn keep_inputs(folder: &Folder, job: &Job) -> Result<(), RunError> {
     fs::write(folder.job(), &job.text).map_err(|error| RunError::file(&folder.job(), error))?;
     outputs::write_candidates(&folder.candidates(), &job.candidates)?;
@@ -110,7 +111,7 @@ pub(super) fn keep_inputs(folder: &Folder, job: &Job) -> Result<(), RunError> {
     Ok(())
 }
 
-/// A run of this job before its first call.
+/// The session, the account and the subjects of a run of this job before its first call.
 pub(super) fn opening(job: &Job, problem: Problem) -> Balance<Session> {
     let settings = &job.settings;
     let parameters = policy::Parameters {
@@ -123,7 +124,7 @@ pub(super) fn opening(job: &Job, problem: Problem) -> Balance<Session> {
     let options = Options { stop_when_hopeless: settings.stop_when_hopeless, ..Options::default() };
     let mut session = Session::with_options(problem, policy, options)
         .expect("the default share of money in flight is valid");
-    // Which services are people decides which calls the session asks for.
+    // The session must know which services are people, because this changes which calls it asks for.
     for (service, terms) in job.terms.services() {
         if let Some(people) = terms.people {
             session.set_slow(service, people.cards_max);
@@ -163,8 +164,8 @@ pub(super) fn open_journal(
     }
 }
 
-/// A run writes the journal's header first. Without it, other files here were paid for by a run that is
-/// lost, or belong to another program.
+/// Refuses a folder without a journal header if it has outputs. A run writes the header first, so these files
+/// were paid for by a run that is lost, or belong to another program.
 pub(super) fn check_no_outputs(folder: &Folder) -> Result<(), RunError> {
     let file = folder.outputs().find(|path| path.exists());
     file.map_or(Ok(()), |path| Err(RunError::InTheWay(path)))

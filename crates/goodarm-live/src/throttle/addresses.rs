@@ -10,11 +10,11 @@ use tokio::time::Instant;
 use super::Obstacle;
 use super::backoff::{Backoff, Outage, OutageKind};
 
-/// All addresses of a service; at least one, except by default.
+/// All addresses of a service: at least one, except in the default value, which is replaced before use.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     list: Vec<Address>,
-    /// The first choice among addresses with equally many requests in flight.
+    /// The index of the first choice among addresses with equally many requests in flight.
     next: usize,
     /// The most requests of the service in flight at once.
     concurrency: usize,
@@ -42,7 +42,7 @@ impl Addresses {
         Self { list: vec![address; count.max(1)], next: 0, concurrency }
     }
 
-    /// The address for a request now.
+    /// The index of the address for a request now, or why the request must wait.
     pub(super) fn choose(&self, now: Instant, patience: Duration) -> Result<usize, Obstacle> {
         let mut chosen: Option<usize> = None;
         let mut soonest: Option<Instant> = None;
@@ -87,8 +87,9 @@ impl Addresses {
         AddressUpdate { outage_ended, limit_raised }
     }
 
-    /// No work was begun; `retry_after` is the pause that the server asked for. Replies to requests that were in
-    /// flight together are one sign, not many. Returns whether this is a new one.
+    /// Records that a request failed before any work was begun; `retry_after` is the pause that the server
+    /// asked for. Failures of requests that were in flight together count as one. Returns whether this is a new
+    /// failure.
     pub(super) fn refused(
         &mut self,
         index: usize,
@@ -103,7 +104,7 @@ impl Addresses {
         }
         let kind = match failure {
             VoidFailure::RateLimited => {
-                // A limit above its share, or above its requests in flight, was never tested.
+                // A limit above both the address's share and its requests in flight was never tested.
                 let most = address.allowed.min(share.max(address.requests_in_flight));
                 address.allowed = (most / 2).max(1);
                 address.replies_since_change = 0;
@@ -115,7 +116,7 @@ impl Addresses {
         true
     }
 
-    /// A call was made and broke. Several in a row close the address.
+    /// A call was made and broke. Several broken calls in a row pause the address.
     pub(super) fn record_broken(&mut self, index: usize, reason: &str) {
         let address = &mut self.list[index];
         address.breaks_in_a_row += 1;
@@ -129,7 +130,7 @@ impl Addresses {
         self.list.iter_mut().for_each(|address| address.backoff = Backoff::OPEN);
     }
 
-    /// Since when all addresses have an outage; `None` if one has none.
+    /// The time since which all addresses have an outage; `None` if an address works.
     pub(super) fn silent_since(&self) -> Option<Instant> {
         let outages = self.outages();
         let all = (outages.len() == self.list.len()).then_some(outages)?;
@@ -183,7 +184,8 @@ impl Address {
         }
         let allowed = match self.backoff.outage() {
             None => self.allowed,
-            // Each attempt counts as the lowest score. As the only address, it would have ended the run.
+            // Each attempt at a broken address counts as the lowest score, so it gets no more. If it were the
+            // only address, the run would have ended.
             Some(Outage { kind: OutageKind::Broken, since, .. })
                 if now.duration_since(*since) > patience =>
             {
@@ -196,7 +198,7 @@ impl Address {
     }
 }
 
-/// Each reason once.
+/// The reasons of these outages, each once.
 fn reasons(outages: &[&Outage]) -> String {
     let mut all: Vec<&str> = Vec::new();
     for outage in outages {
@@ -207,5 +209,5 @@ fn reasons(outages: &[&Outage]) -> String {
     all.join("; ")
 }
 
-/// Failures in a row that close an address.
+/// An address is paused after this many broken calls in a row.
 pub(super) const BREAKS_MAX: u32 = 5;

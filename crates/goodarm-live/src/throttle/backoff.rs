@@ -9,7 +9,8 @@ use tokio::time::Instant;
 #[derive(Clone, Debug)]
 pub(super) struct Backoff {
     closed_until: Option<Instant>,
-    /// The next pause, unless the service asks for a longer one or the outage is young.
+    /// The length of the next pause, unless the service asks for a longer one. In the first minute of an outage
+    /// the pause may be shorter.
     wait: Duration,
     outage: Option<Outage>,
 }
@@ -24,19 +25,19 @@ pub(super) struct Outage {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutageKind {
-    /// It throttles calls, until a reply comes.
+    /// The service throttles calls. Ends with a reply.
     Busy,
-    /// It cannot be reached, until a reply comes. No work was begun.
+    /// The service cannot be reached, and no work was begun. Ends with a reply.
     Down,
-    /// Several calls broke, until a reply comes. They count.
+    /// Several calls broke, and count. Ends with a reply.
     Broken,
-    /// Replies come, but no scores, until a score comes.
+    /// Replies come, but no scores. Ends with a score.
     Unscored,
-    /// For good: it cannot be started.
+    /// Permanent: the service cannot be started.
     Hopeless,
-    /// For good: it never gave a score.
+    /// Permanent: the service never gave a score.
     NeverScored,
-    /// For good: it is unknown which request its output belongs to.
+    /// Permanent: it is unknown which request the service's output belongs to.
     Mistrusted,
 }
 
@@ -53,7 +54,7 @@ impl Backoff {
         self.outage.as_ref()
     }
 
-    /// The outage, if it is for good.
+    /// The outage, if its kind is permanent.
     pub(super) fn final_outage(&self) -> Option<&Outage> {
         let is_final = |kind| {
             matches!(kind, OutageKind::Hopeless | OutageKind::NeverScored | OutageKind::Mistrusted)
@@ -61,7 +62,7 @@ impl Backoff {
         self.outage.as_ref().filter(|outage| is_final(outage.kind))
     }
 
-    /// When the pause ends, if there is one now.
+    /// When the pause ends; `None` if there is no pause at `now`.
     pub(super) fn closed_until(&self, now: Instant) -> Option<Instant> {
         self.closed_until.filter(|until| now < *until)
     }
@@ -95,7 +96,7 @@ impl Backoff {
 
 const WAIT_MIN: Duration = Duration::from_millis(250);
 const WAIT_MAX: Duration = Duration::from_secs(30);
-/// The longest pause of a service that has not been down for long.
+/// The longest pause in the first minute of an outage, unless the server asks for a longer one.
 const WAIT_YOUNG_MAX: Duration = Duration::from_secs(2);
 const YOUNG: Duration = Duration::from_secs(60);
 /// The longest pause that a server may ask for.

@@ -1,7 +1,7 @@
-//! Tells a server that throttles all calls from one that throttles the calls on one answer. A server may reply
-//! "too many requests", or that a key is wrong, because of the content of a request. While no call at all gets
-//! a reply, the server has an outage. A call that is throttled several times while others get replies is given
-//! up and counts: the reason may be its answer.
+//! Distinguishes a server that throttles all calls from a server that throttles the calls on one answer. A
+//! server may reply "too many requests", or that a key is wrong, because of the content of a request. While no
+//! call at all gets a reply, the server has an outage. A call that is throttled several times while others get
+//! replies is given up and counts: the cause may be the answer that it is about.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use goodarm_core::ArmId;
 
 use super::{State, Throttle, ThrottleClosed, Turn};
 
-/// Results of requests, which are numbered in the order of sending.
+/// Which requests got replies. Requests are numbered in the order of sending.
 #[derive(Debug, Default)]
 pub(super) struct ThrottledStats {
     pub(super) sent_count: u64,
@@ -17,13 +17,13 @@ pub(super) struct ThrottledStats {
     replied: u64,
     /// The number of the last request with a reply whose call had been throttled before: the server was busy.
     got_through: u64,
-    /// Answers with calls that were given up, and how many since one got a reply.
+    /// For an answer: the number of its calls that were given up since one of them got a reply.
     refused_answers: BTreeMap<ArmId, u32>,
-    /// Strikes of answers with calls that `retries` ended.
+    /// For an answer: the strikes (see `STRIKES_MAX`) of its calls that were given up.
     strikes: BTreeMap<ArmId, u32>,
     /// Calls in flight that were throttled.
     pub(super) throttled_count: usize,
-    /// Throttled calls in flight that were throttled while others got replies.
+    /// Calls in flight that were throttled while other calls got replies.
     singled_out_count: usize,
 }
 
@@ -33,12 +33,12 @@ impl ThrottledStats {
     }
 }
 
-/// What ends when a call was throttled too often.
+/// What is given up when a call was throttled too often, with the reason.
 #[derive(Debug)]
 pub(crate) enum GiveUp {
-    /// The call, which counts as a failure.
+    /// This call, which counts as a failure.
     Call(String),
-    /// All calls on its answer: they cost nothing, so that they would never end.
+    /// All calls on the answer. They cost nothing, so the budget would never end them.
     Answer(String),
 }
 
@@ -48,32 +48,32 @@ pub(crate) struct AttemptTracker<'a> {
     throttle: &'a Throttle,
     count: u32,
     strikes: u32,
-    /// Whether others got replies between two of its attempts.
+    /// Whether other calls got replies between its attempts, so that it has at least `STRIKE` strikes.
     is_singled_out: bool,
-    /// How many requests had been sent when it was last throttled.
+    /// The number of requests that had been sent when the call was last throttled.
     sent_before: u64,
 }
 
 impl Throttle {
-    /// The throttle for a call on this answer.
+    /// A clone of the throttle for a call on this answer, or on the question with this index.
     #[must_use]
     pub fn on_answer(&self, answer: ArmId) -> Self {
         Self { answer: Some(answer), ..self.clone() }
     }
 
-    /// Restores how many calls on this answer were given up.
+    /// Restores how many calls on this answer were given up before the run was resumed.
     pub(crate) fn restore_throttled(&self, answer: ArmId, count: u32) {
         self.state().stats.refused_answers.insert(answer, count);
     }
 
-    /// Whether calls on this answer were given up before. If so, another throttled one is not a sign of an
-    /// outage.
+    /// Whether calls on the throttle's answer were given up before. If so, another throttled call on the answer
+    /// is not a sign of an outage.
     pub(crate) fn is_refused(&self) -> bool {
         let state = self.state();
         self.answer.is_some_and(|answer| state.stats.refused_answers.contains_key(&answer))
     }
 
-    /// Calls in flight that were throttled. They do not hold back others.
+    /// The number of calls in flight that were throttled. They do not hold back other calls.
     pub(crate) fn throttled_count(&self) -> usize {
         self.state().stats.throttled_count
     }
@@ -96,7 +96,7 @@ impl<'a> AttemptTracker<'a> {
         if self.count == 0 { self.throttle.turn().await } else { self.throttle.retry_turn().await }
     }
 
-    /// The call was throttled once more. Returns why it is given up, if it is.
+    /// The call was throttled again. Returns what is given up, or `None` if the call is tried again.
     pub(crate) fn throttled_again(&mut self) -> Option<GiveUp> {
         let mut guard = self.throttle.state();
         let state = &mut *guard;
@@ -115,7 +115,7 @@ impl<'a> AttemptTracker<'a> {
             None if self.strikes >= STRIKES_MAX => format!("throttled {count} {others}"),
             None if self.is_left_alone(state) => {
                 self.strikes = STRIKES_MAX;
-                // The service has no outage.
+                // The service replied to other calls, so it has no outage.
                 state.addresses.reopen();
                 format!("throttled {count} {others}, and nothing else is left to do")
             }
@@ -131,7 +131,7 @@ impl<'a> AttemptTracker<'a> {
         Some(GiveUp::Call(reason))
     }
 
-    /// Counts that it was throttled.
+    /// Counts that the call was throttled, and adds strikes if other calls got replies since the last time.
     fn note(&mut self, stats: &mut ThrottledStats) {
         self.count += 1;
         if self.count == 1 {
@@ -147,9 +147,9 @@ impl<'a> AttemptTracker<'a> {
         self.sent_before = stats.sent_count;
     }
 
-    /// Whether all calls in flight were throttled while others got replies, and no call has got a reply since, for
-    /// half of the patience. While there is other work, one of its calls is sent as a test. If the service were
-    /// down, that call would be one of these, and no other would have got a reply beside it.
+    /// Whether all calls in flight were throttled while other calls got replies, and no call has got a reply
+    /// for half of the patience. While there is other work, another call is sent as a test. If the service were
+    /// down, the test call would be throttled while no other call gets a reply, and the result would be false.
     fn is_left_alone(&self, state: &State) -> bool {
         let ThrottledStats { throttled_count, singled_out_count, .. } = state.stats;
         let is_alone = throttled_count == singled_out_count
@@ -183,11 +183,11 @@ impl Drop for AttemptTracker<'_> {
     }
 }
 
-/// Strikes that end a call: it was throttled once and then five times more, each time with replies to other calls
-/// in between, of which none had been throttled before.
+/// A call with this many strikes is given up. Each time that it is throttled again and other calls got replies
+/// in between, it gets `STRIKE` strikes, or `STRIKE_IF_BUSY` if one of these calls had been throttled before.
 const STRIKES_MAX: u32 = 20;
 const STRIKE: u32 = 4;
-/// Calls on one answer in a row that are given up before no more are made.
+/// After this many calls in a row on one answer were given up, no more are made.
 const CALLS_GIVEN_UP_MAX: u32 = 3;
 /// A busy server throttles calls at random. It is unlikely that it throttles one call twenty times.
 const STRIKE_IF_BUSY: u32 = 1;

@@ -7,7 +7,7 @@ use super::{
     scores_of,
 };
 
-/// The samples of a log, after reading its header; `None` if it is a sample itself.
+/// Reads the header of a log and takes out its samples; `None` if the object is a sample itself.
 pub(super) fn samples(tool: &mut Tool, log: &mut Map<String, Value>) -> Option<Vec<Value>> {
     let heading = log.get("eval")?;
     tool.model = Some(heading["model"].clone());

@@ -66,5 +66,5 @@ pub(super) fn answers(
     }])
 }
 
-/// The reason of a failure that is not the answer's.
+/// The `failureReason` of a test that ended with an error, and not because of its answer.
 const ERRORED: u64 = 2;

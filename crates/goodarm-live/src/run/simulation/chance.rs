@@ -1,11 +1,11 @@
 //! Random numbers that depend only on where they are used.
 
-/// A stream of them.
+/// A stream of random numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Chance(u64);
 
 impl Chance {
-    /// The stream of a place: the same numbers in any order of use.
+    /// The stream of a place. Its numbers do not depend on the order in which places are used.
     pub(super) fn at(place: &[u64]) -> Self {
         let mut chance = Self(0);
         for &step in place {
@@ -24,7 +24,7 @@ impl Chance {
         bits ^ (bits >> 31)
     }
 
-    /// From 0 to 1.
+    /// A number from 0 to below 1.
     #[expect(clippy::cast_precision_loss, reason = "53 bits are kept")]
     pub(super) const fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
@@ -34,7 +34,7 @@ impl Chance {
         self.unit() < probability
     }
 
-    /// From 0 to `count` - 1.
+    /// A number from 0 to `count` - 1.
     pub(super) const fn below(&mut self, count: u64) -> u64 {
         self.next() % count
     }
@@ -43,7 +43,7 @@ impl Chance {
         low + (high - low) * self.unit()
     }
 
-    /// Between two positive numbers, all magnitudes alike.
+    /// A number between two positive numbers, uniform on a logarithmic scale.
     pub(super) fn magnitude(&mut self, low: f64, high: f64) -> f64 {
         self.between(low.ln(), high.ln()).exp()
     }

@@ -1,5 +1,5 @@
-//! A disk that can fail, and whose power can be cut. The journal's file is what the system has in its
-//! cache; how much of it a power cut would leave is known here alone.
+//! A disk that can fail, and whose power can be cut. The journal's file stands for what the system has in its
+//! cache. Only this disk knows how much of it a power cut would leave.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -16,16 +16,16 @@ use super::chance::Chance;
 use super::plan::Fate;
 use crate::run::disk::{StorageFactory, SyncResult, SyncedStorage};
 
-/// The disk, whichever process uses it.
+/// The disk, shared by all processes of a run.
 #[derive(Clone)]
 pub(super) struct SimDisk(Arc<Mutex<State>>);
 
 struct State {
     chance: Chance,
-    /// What a power cut leaves for sure.
+    /// The number of bytes that survive any power cut.
     durable_len: u64,
     len: u64,
-    /// What the process at hand has done.
+    /// The writes of the current process.
     write_count: u64,
     sync_count: u64,
     fate: Fate,
@@ -49,13 +49,14 @@ impl SimDisk {
         self.0.lock().expect("not poisoned")
     }
 
-    /// Another process uses it now.
+    /// Begins another process, with its fate.
     pub(super) fn begin(&self, fate: Fate) {
         let mut state = self.state();
         (state.write_count, state.sync_count, state.fate) = (0, 0, fate);
     }
 
-    /// Of what was not durable, some is gone: the end, or sectors, which are zero then.
+    /// Removes some of the bytes that are not durable: the end of the file may be cut, and sectors may become
+    /// zero.
     pub(super) fn cut_power(&self, path: &Path) {
         const SECTOR_LEN: usize = 512;
         let mut state = self.state();
@@ -93,14 +94,14 @@ impl StorageFactory for SimDisk {
     }
 }
 
-/// A journal on that disk.
+/// A journal on the simulated disk.
 struct SimFile {
     file: File,
     disk: SimDisk,
 }
 
 impl State {
-    /// The share of the next write that gets through, and what is to be said of it.
+    /// The share of the next write that gets into the file, and the result of the write.
     fn next_write(&mut self) -> (f64, Result<(), Failure>) {
         let count = self.write_count;
         self.write_count += 1;
@@ -149,7 +150,7 @@ impl Storage for SimFile {
         match outcome {
             Ok(()) => Ok(()),
             Err(Failure::Error(error)) => Err(error),
-            // Without a word: nothing after this instruction is executed.
+            // A kill returns no error: nothing after this instruction is executed.
             Err(Failure::Death) => panic::resume_unwind(Box::new(Killed)),
         }
     }

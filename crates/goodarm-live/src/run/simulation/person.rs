@@ -1,4 +1,4 @@
-//! Somebody who answers cards now and then, while a process lives and between two of them.
+//! A person who answers cards now and then while a process runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::plan::{Faults, Nature, Plan};
 use super::world::{World, arm_of};
 
 impl Plan {
-    /// The same with a person as the last verifier.
+    /// The same plan with a person as the last verifier.
     pub(super) fn with_person(mut self) -> Self {
         let mut chance = Chance::at(&[self.seed, 9]);
         self.verifiers.push(Nature {
@@ -46,7 +46,7 @@ pub(super) fn terms(seed: u64) -> PeopleTerms {
     }
 }
 
-/// Looks at the cards for as long as the process lives.
+/// Answers cards now and then. Never returns.
 pub(super) async fn label(world: Arc<World>, folder: Folder) {
     if !world.plan.verifiers.iter().any(|nature| nature.is_person) {
         return std::future::pending().await;

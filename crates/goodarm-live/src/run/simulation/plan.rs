@@ -15,7 +15,7 @@ pub(super) struct Plan {
     pub(super) guarantee: GuaranteeName,
     pub(super) policy: &'static str,
     pub(super) verifiers: Vec<Nature>,
-    /// If answers are to questions, and most are made during the run.
+    /// `Some` if the run is about answers to questions, most of which are made during the run.
     pub(super) questions: Option<Asking>,
     pub(super) lives: Vec<Life>,
     /// Whether a process that stops in good order writes its outputs.
@@ -34,14 +34,14 @@ pub(super) struct Asking {
     pub(super) generator: Nature,
 }
 
-/// How a verifier is, or a generator.
+/// The properties of a verifier or a generator.
 #[derive(Clone, Debug)]
 pub(super) struct Nature {
     /// Whether this process evaluates it.
     pub(super) is_ours: bool,
-    /// Whether it is people.
+    /// Whether it is a person.
     pub(super) is_person: bool,
-    /// Whether it says 0 or 1, or anything between them.
+    /// Whether its scores are 0 or 1; otherwise they are between 0 and 1.
     pub(super) is_coin: bool,
     pub(super) threshold: f64,
     pub(super) ceiling: Cost,
@@ -53,7 +53,7 @@ pub(super) struct Nature {
     pub(super) faults: Faults,
 }
 
-/// What goes wrong with a verifier: probabilities of a call, and times.
+/// What goes wrong with a verifier: probabilities for each call, and times.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faults {
     pub(super) slow: f64,
@@ -64,14 +64,14 @@ pub(super) struct Faults {
     pub(super) off_scale: f64,
     pub(super) dies: f64,
     pub(super) dearer: f64,
-    /// From when to when it cannot be reached, in seconds since the first call of all.
+    /// From when to when the verifier cannot be reached, in seconds since the first process began.
     pub(super) outage: Option<[f64; 2]>,
-    /// It refuses every call about these answers.
+    /// The verifier refuses every call about these answers.
     pub(super) refused_arms: Vec<usize>,
 }
 
 impl Faults {
-    /// Whether the verifier may rightly be given up.
+    /// Whether these faults may be the reason that the verifier is given up.
     pub(super) fn may_end_a_run(&self) -> bool {
         let Self { lost, broken, refused, unreadable, off_scale, dies, outage, .. } = self;
         [lost, broken, refused, unreadable, off_scale, dies].into_iter().any(|chance| *chance > 0.0)
@@ -79,37 +79,37 @@ impl Faults {
     }
 }
 
-/// One process that begins the run or takes it up.
+/// One process, which begins or resumes the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Life {
     pub(super) arm_count: usize,
     pub(super) budget: Cost,
     pub(super) concurrency: usize,
     pub(super) fate: Fate,
-    /// Whether the power is cut when it ends: what is not on the disk is lost.
+    /// Whether the power is cut when the process is killed or its disk fails: what is not on the disk is lost.
     pub(super) power_cut: bool,
 }
 
 /// How a process ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fate {
-    /// In peace.
+    /// Nothing happens to the process: it ends by itself.
     Peace,
-    /// It is killed while it waits.
+    /// It is killed at this time, while it waits.
     KilledAt(Duration),
     /// It is killed after this many calls of the verifiers.
     KilledAtCall(u64),
     /// It is killed inside of a write, of which this share is written.
     KilledInWrite { write: u64, share: f64 },
-    /// A write fails.
+    /// This write fails, after this share of it is written.
     WriteFails { write: u64, share: f64 },
-    /// The disk is full from a write on.
+    /// The disk is full from this write on.
     DiskFull { write: u64, share: f64 },
-    /// The disk does not confirm a sync.
+    /// This sync fails.
     SyncFails { sync: u64 },
-    /// Someone stops it.
+    /// Someone stops it at this time.
     Stopped(Duration),
-    /// Someone stops it and does not wait.
+    /// Someone stops it at this time and does not wait for calls in flight.
     Left(Duration),
     /// Someone pauses it for a while.
     Paused(Duration, Duration),
@@ -137,7 +137,7 @@ impl Plan {
         if Chance::at(&[seed, 8]).is(0.3) { plan.with_person() } else { plan }
     }
 
-    /// The same with questions.
+    /// The same plan with questions.
     fn asking(mut self) -> Self {
         let mut chance = Chance::at(&[self.seed, 6]);
         let count = 2 + usize::try_from(chance.below(6)).expect("few");
@@ -157,30 +157,30 @@ impl Plan {
         self
     }
 
-    /// Who is called, generators behind the verifiers.
+    /// The service with this index: the verifiers, then the generator.
     pub(super) fn nature(&self, index: usize) -> &Nature {
         self.verifiers.get(index).unwrap_or_else(|| {
             &self.questions.as_ref().expect("only they have generators").generator
         })
     }
 
-    /// Whether it is called with questions.
+    /// Whether the service with this index answers questions.
     pub(super) fn answers_questions(&self, index: usize) -> bool {
         self.questions
             .as_ref()
             .is_some_and(|it| index == self.verifiers.len() || index == 0 && it.has_solver)
     }
 
-    /// The probability that the solver's answer to a question is the first one, the only one that may be
-    /// good; the others are alike.
+    /// The probability that the solver's answer to a question is answer 0, the only one that may be good. The
+    /// other answers are equally likely.
     pub(super) fn first_answer(&self, question: usize) -> f64 {
         let mut chance = Chance::at(&[self.seed, 7, question as u64]);
         let threshold = self.verifiers[0].threshold;
         if chance.is(0.4) { threshold - 0.02 } else { chance.between(0.85, 0.98) }
     }
 
-    /// The true mean of an answer, as a verifier sees it. Many lie just below the threshold, where a
-    /// wrong certificate is likeliest.
+    /// The true mean score of an answer at a verifier. Many means are just below the threshold, where a wrong
+    /// certificate is most likely.
     pub(super) fn mean(&self, arm: usize, verifier: usize) -> f64 {
         if self.answers_questions(verifier) {
             let (question, answer) = (arm / ANSWERS_MAX, arm % ANSWERS_MAX);
@@ -207,7 +207,7 @@ impl Plan {
 
 /// Answers to one question have numbers below this.
 pub(super) const ANSWERS_MAX: usize = 100;
-/// As many as are ever given.
+/// The number of different answers to a question that are ever given.
 pub(super) const ANSWER_COUNT: f64 = 5.0;
 
 impl Nature {

@@ -1,4 +1,4 @@
-//! What people were shown, over all processes, and what must follow from it.
+//! Keeps what people were shown, over all processes, and compares it with journal and books.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ pub(super) struct Witness {
     world: Arc<World>,
     certified: Vec<ArmId>,
     told: BTreeMap<Ticket, Outcome>,
-    /// When it last said what it waits for.
+    /// When the run last said what it waits for.
     explained_at: Option<Instant>,
-    /// What must never be.
+    /// The rule that was broken, if any.
     pub(super) complaint: Option<String>,
 }
 
 impl Observer for Witness {
     fn notice(&mut self, notice: Notice<'_>) {
         match notice {
-            // What this process evaluates itself says the same again, and need not be durable.
+            // A call that this process evaluates gives the same score again, so it need not be durable.
             Notice::Called { call, .. } => {
                 let plan = &self.world.plan;
                 if !plan.nature(place_of(call.target, plan.verifiers.len())).is_ours {
@@ -72,10 +72,11 @@ impl Witness {
         }
     }
 
-    /// What a process that resumes the run must find; called before it does anything.
+    /// Checks what a process that resumes the run must find in the journal. Called when a process has ended.
     pub(super) fn compare_journal(&self, folder: &Folder) -> Result<(), String> {
         let mut history = History::open(&folder.journal()).map_err(|error| error.to_string())?;
-        // A process may die before it has kept them, but not after its first call.
+        // A process may die before it has written candidates and questions to the folder, but then it has made
+        // no call.
         let Ok(subjects) = Subjects::read(folder, &history.terms) else {
             let first = history.next_entry().map_err(|error| error.to_string())?;
             return first.map_or(Ok(()), |_| Err("the subjects of the calls are unknown".into()));
@@ -140,7 +141,7 @@ impl Witness {
         Ok(())
     }
 
-    /// What must hold whenever no call is on its way.
+    /// Checks what must hold whenever no call to a machine is in flight.
     pub(super) fn compare_books(&self, run: &Run) -> Result<(), String> {
         let books = run.session().books();
         if let Some(arm) = self.certified.iter().find(|arm| !books.certified().contains(arm)) {
@@ -162,16 +163,16 @@ impl Witness {
     }
 }
 
-/// Whether all of the first, sorted, are among the second, sorted, each as often.
+/// Whether every number of `some` is in `all`, at least as often. Both are sorted.
 fn is_part_of(some: &[f64], all: &[f64]) -> bool {
     let mut all = all.iter();
     some.iter().all(|score| all.any(|other| other.to_bits() == score.to_bits()))
 }
 
-/// As long as a verifier may take, and a while.
+/// The longest time that a run may do nothing without a reason: longer than a verifier may take.
 const STILL_MAX: Duration = Duration::from_secs(40);
 
-/// The place of a service in the plan: verifiers, then generators.
+/// The index of a service in the plan: verifiers, then generators.
 const fn place_of(target: Target, verifier_count: usize) -> usize {
     match target {
         Target::Arm(_, attribute) | Target::Question(_, Source::Votes(attribute)) => {

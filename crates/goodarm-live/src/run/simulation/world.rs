@@ -38,18 +38,19 @@ pub(super) struct World {
     truth: Mutex<Truth>,
 }
 
-/// What only the world knows.
+/// What really happened. The run does not see it.
 #[derive(Default)]
 pub(super) struct Truth {
-    /// By answer and verifier.
+    /// By answer (or question, see [`QUESTIONS_FROM`]) and by service.
     pub(super) pairs: BTreeMap<(usize, usize), Pair>,
-    /// At most its ceiling for each call: the bill of a lost reply is unknown.
+    /// The sum of all bills. A bill above its ceiling counts as the ceiling, because the run does not know the
+    /// bill of a lost reply.
     pub(super) billed: Cost,
     /// Calls that are being worked on.
     pub(super) out_count: usize,
-    /// When something last happened.
+    /// When an attempt last began or ended.
     pub(super) moved_at: Option<Instant>,
-    /// How long earlier processes lived.
+    /// How long earlier processes lived, with the time between processes.
     before: Duration,
     began: Option<Instant>,
     call_count: u64,
@@ -116,7 +117,7 @@ impl World {
         Arc::new(Job::new(JobSpec { settings, candidates, verifiers, questions }).expect("a job"))
     }
 
-    /// The questions, and every second one's answer if there are any at the beginning.
+    /// The questions. Every second one has an answer if the plan gives answers at the beginning.
     fn questions(self: &Arc<Self>, asking: &Asking) -> (Candidates, Option<QuestionSpec>) {
         let list =
             candidates_of((0..asking.count).map(|number| format!(r#"{{"id": "{number}"}}"#)));
@@ -224,7 +225,7 @@ struct SimVerifier {
 }
 
 impl SimVerifier {
-    /// Takes note of a call; says which of its pair it is.
+    /// Counts a call. Returns its number among the calls of its pair, from 1.
     fn begin(&self, arm: usize) -> u64 {
         let mut truth = self.world.truth();
         truth.moved_at = Some(Instant::now());
@@ -283,7 +284,7 @@ impl SimVerifier {
         }
     }
 
-    /// Work begins, so money is owed even if the reply is lost.
+    /// The bill of a call. It is owed even if the reply is lost, because work begins.
     fn bill(&self, chance: &mut Chance) -> Cost {
         let nature = self.world.plan.nature(self.index);
         let ceiling = nature.ceiling;
@@ -332,7 +333,7 @@ impl SimVerifier {
         let score = if plan.verifiers[self.index].is_coin {
             f64::from(u8::from(chance.is(mean)))
         } else {
-            // No two are alike, so that one that is counted twice is found out.
+            // No two scores are equal, so that a score that is counted twice is found.
             let width = mean.min(1.0 - mean);
             chance.between(mean - width, mean + width)
         };
@@ -344,7 +345,8 @@ impl SimVerifier {
 }
 
 impl SimVerifier {
-    /// The solver is right as often as the plan says, the generator two times of three.
+    /// Answers a question. The solver is right with the probability in the plan, the generator two times of
+    /// three.
     fn answer_question(&self, place: usize, chance: &mut Chance) -> Attempt<Reply> {
         let plan = &self.world.plan;
         let is_solver = self.index < plan.verifiers.len();
@@ -394,7 +396,7 @@ impl Local for SimVerifier {
     }
 }
 
-/// The number of an answer: its id, or that of its question and its own there.
+/// The number of an answer: its id or, for an answer to a question, made from the numbers of both.
 pub(super) fn arm_of(candidate: &Candidate) -> usize {
     let number = |text: &str| -> usize {
         text.trim_start_matches("answer ").parse().expect("ids and answers end in numbers")
@@ -415,7 +417,7 @@ static LAST_NUMBER: LazyLock<Extractor> = LazyLock::new(|| {
     Extractor::new(ExtractName::LastNumber, None, None).expect("it needs nothing more")
 });
 
-/// Calls about questions are counted after all answers.
+/// In place of an answer's number, a question has this number plus its own.
 pub(super) const QUESTIONS_FROM: usize = 1_000_000;
 
 pub(super) const DELTA: f64 = 0.1;
