@@ -446,7 +446,8 @@ fn in_calls(text: String) -> AuditProblem {
     problem(Area::Calls, text)
 }
 
-/// What is wrong with the cost of a call: a fixed price must be charged exactly, and a call that was not made is free.
+/// What is wrong with the cost of a call. A fixed price must be charged exactly, and a call that was not made is
+/// free.
 fn wrong_price(terms: &RunTerms, call: &SettledCall<'_>) -> Option<String> {
     let service = terms.service(call.target);
     let is_free = call.failure().is_some_and(|failure| failure.is_free());

@@ -78,7 +78,8 @@ pub struct JournalEntry<'a> {
     pub call: Option<SettledCall<'a>>,
     /// The index of the entry that asked for that call; without a call, of this entry.
     pub asked: u64,
-    /// The answer that was lent a share of δ when that call was asked for, and its loan.
+    /// The answer that was lent a share of δ when the call was asked for, and its loan; in the entry that asks for the
+    /// call, and in the one that settles it.
     pub loan: Option<(ArmId, Loan)>,
     /// If candidates were added: the fingerprint of all candidates.
     pub candidates: Option<[u8; 32]>,

@@ -1,5 +1,5 @@
-//! Replay of a run's journal from its first entry to its last. All readers of a run use a [`Replay`]: resume, outputs,
-//! report, labels, people, recordings, Python and the audit.
+//! Replay of a run's journal from its first entry to its last. All readers of a run use a [`Replay`]: resume,
+//! outputs, report, labels, people, recordings, Python and the audit.
 
 use std::path::{Path, PathBuf};
 
