@@ -78,8 +78,8 @@ pub struct JournalEntry<'a> {
     pub call: Option<SettledCall<'a>>,
     /// The index of the entry that asked for that call; without a call, of this entry.
     pub asked: u64,
-    /// The answer that was lent a share of δ when the call was asked for, and its loan; in the entry that asks for the
-    /// call, and in the one that settles it.
+    /// The answer that was lent a share of δ when the call was asked for, and its loan. Both the entry that asks for
+    /// the call and the one that settles it have this.
     pub loan: Option<(ArmId, Loan)>,
     /// If candidates were added: the fingerprint of all candidates.
     pub candidates: Option<[u8; 32]>,
