@@ -18,7 +18,7 @@ impl<T: Send> Awaited<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits at most `seconds` for the end; returns true if it has ended.
+    /// Waits at most `seconds` until `is_ended`; returns whether it is.
     pub(crate) fn wait(
         &self,
         py: Python<'_>,
@@ -34,7 +34,7 @@ impl<T: Send> Awaited<T> {
     }
 }
 
-/// Seconds from Python.
+/// A number of seconds from Python; an exception if it is negative or too large.
 pub(crate) fn duration(seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))
 }

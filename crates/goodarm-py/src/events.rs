@@ -9,7 +9,7 @@ use pyo3::types::PyTuple;
 
 use crate::errors::{raised, unknown};
 
-/// An event as a plain tuple.
+/// An event as a plain tuple: its name, then its values.
 pub(crate) fn event_tuple<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyTuple>> {
     match *event {
         Event::Asked { ticket, target: Target::Arm(arm, attribute), loan } => {

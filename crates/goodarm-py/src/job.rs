@@ -21,9 +21,9 @@ pub(crate) struct PyJob(pub(crate) Arc<goodarm_live::job::Job>);
 
 #[pymethods]
 impl PyJob {
-    /// A job whose keys are those of a job file, as JSON. `path` is where the job is, or what stands
-    /// for it; candidates are lines of JSON, or speak Arrow's C stream, or are read from where the key
-    /// says; `mailboxes` are the verifiers that Python makes the calls of, by name.
+    /// A job from `keys`, which are those of a job file, as JSON. `path` is the job file, or a path that
+    /// stands for it. `candidates` are lines of JSON or an object with Arrow's C stream; without them, the key
+    /// `candidates` names a file. `mailboxes` has, by name, the verifiers that are Python functions.
     #[new]
     #[pyo3(signature = (keys, path, *, candidates = None, mailboxes = None, output = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -77,7 +77,7 @@ impl PyJob {
     }
 }
 
-/// The keys of a job file, as JSON; paths in it are left as they are.
+/// The keys of a job file, as JSON; paths among the values are left as they are.
 #[pyfunction]
 pub(crate) fn job_keys(path: PathBuf) -> PyResult<String> {
     let job_file = |error: JobError| job_error(&error);

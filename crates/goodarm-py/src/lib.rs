@@ -44,7 +44,8 @@ mod _native {
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
-    /// The hook affects this module only: every extension has a Rust runtime of its own.
+    /// Installs a panic hook that does not print caught panics. It affects this module only: every extension has a
+    /// Rust runtime of its own.
     #[pymodule_init]
     #[expect(clippy::unnecessary_wraps, reason = "the form that PyO3 wants")]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

@@ -83,7 +83,8 @@ impl Shared {
         receiver
     }
 
-    /// Waits for calls, and dequeues at most `most`; `None` when the mailbox is closed.
+    /// Waits for calls, and dequeues at most `most`. After the first call it waits up to `linger` for more. Without
+    /// a call, the list is empty after `until`. `None` when the mailbox is closed.
     fn dequeue(
         &self,
         most: usize,
@@ -123,7 +124,7 @@ impl Shared {
         self.state().dequeue(Instant::now())
     }
 
-    /// Sends an outcome to the run; false if the run does not wait for it any more.
+    /// Sends an outcome to the run; returns false if the run does not wait for it any more.
     fn give(&self, number: u64, outcome: impl FnOnce(Duration) -> Attempt<Reply>) -> bool {
         let Some(Out { since, sender }) = self.state().out.remove(&number) else { return false };
         sender.send(outcome(since.elapsed())).is_ok()
@@ -228,7 +229,7 @@ impl Mailbox {
 }
 
 impl Mailbox {
-    /// An outcome that cannot be read counts as a failure, so that its call is not lost.
+    /// Returns an outcome to the run. One that cannot be read counts as a failure, so that its call is not lost.
     fn return_outcome(&self, number: u64, outcome: &Bound<'_, PyAny>) {
         self.0.give(number, |worked| {
             attempt_of(outcome, worked).unwrap_or_else(|error| {
@@ -238,7 +239,7 @@ impl Mailbox {
         });
     }
 
-    /// The service whose calls come here.
+    /// The service whose calls come into this mailbox.
     pub(crate) fn service(&self, function: String) -> Service {
         let extent = Extent { timeout: self.0.timeout, ..Extent::default() };
         let manifest = Manifest { extent, ..Manifest::default() };
@@ -246,7 +247,7 @@ impl Mailbox {
     }
 }
 
-/// The attempt that a value from Python stands for, of a call that took this long.
+/// Converts a value from Python into an attempt; `worked` is how long the call took.
 fn attempt_of(outcome: &Bound<'_, PyAny>, worked: Duration) -> PyResult<Attempt<Reply>> {
     if let Ok(score) = outcome.cast::<PyFloat>() {
         return Ok(attempt_with_reply(Reply::score(score.extract()?), None, worked, String::new()));
@@ -300,7 +301,7 @@ fn json_loads(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     LOADS.import(py, "json", "loads")
 }
 
-/// A Python function.
+/// A Python function as a service: its calls go into the mailbox.
 struct PythonFunction {
     shared: Arc<Shared>,
     function: String,

@@ -32,7 +32,7 @@ struct Watch {
     ended: Awaited<Option<Result<NativePlan, PlanFailure>>>,
 }
 
-/// Begins a plan: of the plan file or job at `path`, or of a plan file's keys as JSON.
+/// Begins to compute a plan: from the plan file or job at `path`, or from the keys of a plan file, as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, keys, *, budget = None, delta = None, recording = None))]
 pub(crate) fn start_plan(
@@ -86,12 +86,12 @@ impl PlanWork {
 
 #[pymethods]
 impl PlanWork {
-    /// Waits at most `seconds` for the end; returns true if it has ended.
+    /// Waits at most `seconds` for the end of the plan; returns true if it has ended.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         self.0.ended.wait(py, seconds, Option::is_some)
     }
 
-    /// Begins no new session.
+    /// Cancels the plan: no new session is simulated.
     fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
@@ -115,7 +115,7 @@ pub(crate) struct NativePlan {
 
 #[pymethods]
 impl NativePlan {
-    /// What `goodarm plan --json` prints.
+    /// The plan as JSON, as `goodarm plan --json` prints it.
     fn json(&self) -> String {
         serde_json::to_string(&self.plan).expect("plain data")
     }

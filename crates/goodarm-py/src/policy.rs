@@ -13,7 +13,7 @@ use pyo3::types::PyString;
 use crate::errors::{exception, unknown};
 use crate::money::Decimal;
 
-/// The exception of a policy: raised again when the session returns to Python.
+/// The exception that a policy has raised, if any. It is raised again when the session returns to Python.
 #[derive(Clone, Default)]
 pub(crate) struct PolicyException(Arc<Mutex<Option<PyErr>>>);
 
@@ -67,7 +67,7 @@ impl PythonPolicy {
         })
     }
 
-    /// Shows the books to Python during a call.
+    /// Shows the books to Python during a call; `None` if the call raises an exception.
     fn shown<T>(&self, books: &Books, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         // `None` while the interpreter ends: then no policy is asked.
         Python::try_attach(|py| {
@@ -141,7 +141,7 @@ impl Policy for PythonPolicy {
 /// The books as a policy sees them while it chooses.
 #[pyclass(frozen, name = "View", module = "goodarm")]
 pub(crate) struct PyView {
-    /// Null outside of calls.
+    /// Null while no method of the policy is called.
     books: Arc<AtomicPtr<Books>>,
     names: Vec<Py<PyString>>,
 }
@@ -231,7 +231,7 @@ impl PyView {
         })
     }
 
-    /// The number of scores, with counted failures.
+    /// The number of scores, including counted failures.
     fn returned(&self, arm: u32, verifier: &Bound<'_, PyAny>) -> PyResult<u64> {
         self.pair(arm, verifier, |books, arm, attribute| books.tally(arm, attribute).returned_count)
     }

@@ -56,7 +56,7 @@ impl PyResults {
         })
     }
 
-    /// The answers with this status, or all.
+    /// The answers with this status; without a status, all answers.
     #[pyo3(signature = (status = None))]
     fn answers(&self, py: Python<'_>, status: Option<&str>) -> PyResult<PyTable> {
         py.detach(|| {
@@ -145,7 +145,7 @@ impl PyResults {
         queue.map_err(|error| raised("LabelError", &error))
     }
 
-    /// Labels with ids are taken in the order of the queue, up to the first card without a label.
+    /// Records labels. Labels with ids are taken in the order of the queue, up to the first card without a label.
     fn take_labels(
         &self,
         by: &str,
@@ -200,7 +200,7 @@ impl PyResults {
     }
 }
 
-/// Amounts as numbers: files have exact decimals, as text.
+/// Turns a column of amounts into numbers: files have exact decimals, as text.
 fn with_amounts((name, column): (String, TableColumn)) -> (String, TableColumn) {
     match column {
         TableColumn::Texts(texts)
@@ -216,7 +216,7 @@ fn with_amounts((name, column): (String, TableColumn)) -> (String, TableColumn) 
 /// Calls as columns; the names are those of `calls.jsonl`.
 struct Columns([(&'static str, Builder); 17]);
 
-/// A column that is being filled, and what it takes from a call.
+/// A column that is being filled, and the function that takes its value from a call.
 enum Builder {
     Texts(LargeStringBuilder, for<'a> fn(&'a CallLine<'_>) -> Option<Cow<'a, str>>),
     Reals(Float64Builder, fn(&CallLine<'_>) -> Option<f64>),
@@ -278,7 +278,7 @@ impl Columns {
     }
 }
 
-/// A text, if there is one.
+/// The text; `None` if it is empty.
 fn some(text: &str) -> Option<Cow<'_, str>> {
     (!text.is_empty()).then_some(text.into())
 }

@@ -93,7 +93,7 @@ impl LiveRun {
         Ok(())
     }
 
-    /// Waits at most `seconds` for the end; returns true if it has ended.
+    /// Waits at most `seconds` for the end of the run; returns true if it has ended.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         self.shared.wait(py, seconds, |state| state.ended.is_some())
     }
@@ -103,12 +103,12 @@ impl LiveRun {
         self.control.stop();
     }
 
-    /// The notices since the last call: `certified`, `warning` or `verifier`, and a text.
+    /// The notices since the last call of this method: `certified`, `warning` or `verifier`, and a text.
     fn notices(&self) -> Vec<(&'static str, String)> {
         std::mem::take(&mut self.shared.state().notices)
     }
 
-    /// The progress; None before the first notice of it.
+    /// The latest progress; None before the run has reported any.
     fn progress<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(progress) = self.shared.state().progress.clone() else { return Ok(None) };
         let Progress { overview, .. } = &progress;
@@ -129,7 +129,7 @@ impl LiveRun {
         Ok(Some(dict))
     }
 
-    /// The end: its name in `summary.json`, whether calls in flight were abandoned, and a text.
+    /// How the run ended: the name in `summary.json`, whether calls in flight were abandoned, and a text.
     fn ending(&self, py: Python<'_>) -> PyResult<Option<(&'static str, bool, String)>> {
         match &self.shared.state().ended {
             None => Ok(None),
@@ -182,7 +182,7 @@ fn driven(mut run: Run, control: &Control, shared: &Arc<Shared>) -> PyResult<(En
     Ok((ending, visible(&text).into_owned()))
 }
 
-/// What to write in Python after a run that stopped.
+/// Advice to Python users after a run that stopped.
 const fn advice_after(ending: &Ending) -> &'static str {
     match ending {
         Ending::VerifierDown { .. } => "; resume=\"auto\" continues",
@@ -192,7 +192,7 @@ const fn advice_after(ending: &Ending) -> &'static str {
     }
 }
 
-/// What to write in Python about a run that cannot begin or continue.
+/// Advice to Python users about a run that cannot begin or continue.
 const fn advice_about(error: &RunError) -> &'static str {
     match error {
         RunError::AlreadyBegun(_) => {
@@ -232,5 +232,5 @@ impl Observer for Listener {
     }
 }
 
-/// Later notices are dropped until Python reads some.
+/// The most notices that are kept. Further ones are dropped until Python reads some.
 const NOTICES_MAX: usize = 100_000;

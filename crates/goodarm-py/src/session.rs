@@ -1,4 +1,4 @@
-//! Ask and tell.
+//! A session for Python: `ask` returns the calls to make, `tell` and `fail` record what came of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -29,7 +29,7 @@ pub(crate) struct PySession {
     inside: AtomicU64,
     names: Vec<Py<PyString>>,
     raised: PolicyException,
-    /// An exception of a policy after some calls were chosen: raised by the next ask.
+    /// An exception that a policy raised after it had chosen some calls: the next `ask` raises it.
     late: PolicyException,
 }
 
@@ -111,7 +111,7 @@ impl PySession {
         })
     }
 
-    /// At most `most` calls to make now. An empty list means: wait for replies, or it is done.
+    /// At most `most` calls to make now. An empty list means: wait for replies, or the session is done.
     #[pyo3(signature = (most = 1))]
     fn ask(&self, py: Python<'_>, most: usize) -> PyResult<Vec<PyPull>> {
         self.late.check()?;
@@ -179,7 +179,7 @@ impl PySession {
         cost: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let failure = named_failure(failure)?;
-        // A call that was not made is free by default.
+        // By default only counted failures are paid.
         let is_made = matches!(failure, Failure::Counted(_));
         let is_free = cost.is_none() && !is_made;
         let cost = if is_free { Cost::ZERO } else { cost_of(pull, cost)? };
@@ -192,7 +192,7 @@ impl PySession {
         self.with(py, |inner| inner.stop.is_some())
     }
 
-    /// Why it is done; None before that.
+    /// Why the session is done; None before that.
     #[getter]
     fn stop_reason(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
         self.with(py, |inner| inner.stop.map(stop_name))
@@ -213,7 +213,7 @@ impl PySession {
         })
     }
 
-    /// `certified`, `undecided` or `rejected`.
+    /// The status of an arm: `certified`, `undecided` or `rejected`.
     fn status(&self, py: Python<'_>, arm: u32) -> PyResult<&'static str> {
         let status = self.with(py, |inner| {
             let books = inner.session.books();
@@ -223,7 +223,7 @@ impl PySession {
         status.ok_or_else(|| PyIndexError::new_err(format!("there is no arm {arm}")))
     }
 
-    /// Where the money is.
+    /// Budget, spend and reserves.
     #[getter]
     fn ledger(&self, py: Python<'_>) -> PyResult<PyLedger> {
         self.with(py, |inner| PyLedger::from(inner.session.books().ledger()))
@@ -435,7 +435,7 @@ fn cost_of(pull: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult
     }
 }
 
-/// The ticket of a pull, or of its number.
+/// The ticket of a call, which Python gives as a pull or as its number.
 fn ticket_of(pull: &Bound<'_, PyAny>) -> PyResult<Ticket> {
     match pull.cast::<PyPull>() {
         Ok(pull) => Ok(Ticket(pull.get().call)),

@@ -38,7 +38,7 @@ impl PyTable {
         Self(RecordBatch::try_new(Arc::new(schema), arrays).expect("columns of one length"))
     }
 
-    /// These rows of it.
+    /// A table with only these rows.
     pub(crate) fn with_rows(&self, rows: impl Iterator<Item = usize>) -> Self {
         let rows = UInt64Array::from_iter_values(rows.map(|row| row as u64));
         Self(take_record_batch(&self.0, &rows).expect("the rows are there"))
@@ -220,7 +220,7 @@ fn cell<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Bound<'p
     })
 }
 
-/// An optional package.
+/// Imports an optional package; an exception with advice if it is missing.
 fn wanted<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
     py.import(name).map_err(|error| {
         let missing =

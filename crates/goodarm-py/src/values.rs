@@ -44,7 +44,7 @@ impl PySpec {
     }
 }
 
-/// The model of scores, as job files spell it.
+/// The model of scores, from a value that is spelled as in job files.
 fn scores_of(value: &Bound<'_, PyAny>) -> PyResult<Scores> {
     let json = value.py().import("json")?.call_method1("dumps", (value,))?.extract::<String>()?;
     serde_json::from_str(&json).map_err(|error| PyValueError::new_err(format!("scores: {error}")))

@@ -20,7 +20,7 @@ pub struct Account {
     pub attributes: Vec<OutcomeTotals>,
     /// The budget at the start, and what it was raised to.
     pub budgets: Vec<Cost>,
-    /// What was spent when each certificate was reached, in their order.
+    /// The run's spend at each certificate, in the order of the certificates.
     pub spent_at: Vec<Cost>,
     /// How many answers the run began with.
     pub began_with: usize,
@@ -37,31 +37,31 @@ pub struct OutcomeTotals {
     pub failures: BTreeMap<&'static str, u64>,
     /// Failures that count as the lowest score.
     pub counted_failure_count: u64,
-    /// Why the first call failed that counts as the lowest score.
+    /// The reason of the first failure that counts as the lowest score.
     pub first_failure: Option<String>,
-    /// Why the verifier was not called, if the reason is not just that the run stopped.
+    /// The first reason for a call that was not made, except that the run stopped.
     pub first_obstacle: Option<String>,
-    /// Answers, or questions, that take no more of its calls, and why.
+    /// Answers that take no more calls, and why; for calls about questions, the questions by their numbers.
     pub blocked: BTreeMap<ArmId, BlockingFailure>,
 }
 
 /// One service's calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServiceTotals {
-    /// Their outcomes. A call has failed if it has no score for any criterion.
+    /// The outcomes of its calls. A call has failed if it has no score for any criterion.
     pub outcomes: OutcomeTotals,
     /// Paid.
     pub spent: Cost,
     /// Paid for calls without a score.
     pub spent_on_failures: Cost,
-    /// The part of it that was paid at the ceiling because the bill is not known.
+    /// The part of `spent_on_failures` that was paid at the ceiling: the price is fixed, or the bill is not known.
     pub failures_at_ceiling: Cost,
     /// Calls with a score that were paid at the ceiling.
     pub scored_at_ceiling_count: u64,
-    /// What was remarked about it, each once.
+    /// Warnings about the service, each once.
     pub warnings: Vec<ServiceWarning>,
     latency_sum: f64,
-    /// Calls that reached the verifier, and were not lost: only they have a price.
+    /// Calls that count for the mean price: all that are neither void nor exhausted.
     priced_count: u64,
 }
 
@@ -78,7 +78,7 @@ impl Account {
         }
     }
 
-    /// Adds an entry that the books have already.
+    /// Adds an entry, after the books have taken it.
     pub fn take(&mut self, books: &Books, entry: &JournalEntry<'_>) {
         if let Some(call) = &entry.call {
             self.take_call(books, call);
@@ -88,7 +88,7 @@ impl Account {
         }
     }
 
-    /// Adds a call that the books have already.
+    /// Adds a call, after the books have taken it.
     pub fn take_call(&mut self, books: &Books, call: &SettledCall<'_>) {
         let problem = books.problem();
         let service = problem.service(call.target);
@@ -143,7 +143,7 @@ impl Account {
 }
 
 impl OutcomeTotals {
-    /// Adds a call and how it failed here; false if it was not made.
+    /// Adds a call, with its failure for this service or criterion. Returns false if the call was not made.
     fn take(&mut self, call: &SettledCall<'_>, failure: Option<Failure>) -> bool {
         if let Some(Failure::Void(VoidFailure::NotConnected | VoidFailure::RateLimited)) =
             call.failure()
@@ -181,7 +181,7 @@ impl OutcomeTotals {
         self.failures.values().sum()
     }
 
-    /// Calls with one.
+    /// Calls with a score.
     pub fn score_count(&self) -> u64 {
         self.call_count - self.failure_count()
     }

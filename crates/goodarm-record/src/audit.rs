@@ -40,7 +40,7 @@ pub struct AuditReport {
     pub problem_count: usize,
     /// Notes about the run that are not problems.
     pub notes: Vec<String>,
-    /// Why its promise may not hold, if there is a reason.
+    /// Why the run's promise may not hold, if there is a reason.
     pub doubt: Option<String>,
     /// Set if the run has not ended: its results are missing or older than its journal, so only the journal was
     /// checked. This is neither a problem nor a proof.
@@ -152,7 +152,7 @@ fn audit_folder(folder: &Folder, report: &mut AuditReport) -> Result<(), AuditPr
 /// The results must have been written from this journal, or from an earlier state of it.
 fn check_journal(folder: &Folder) -> Result<(), AuditProblem> {
     let Err(older) = folder.check_journal_age() else { return Ok(()) };
-    // Damage is reported as damage.
+    // A damaged journal is reported as damaged, not as older.
     let journal = folder.journal();
     let read = History::open(&journal).and_then(History::finish);
     read.map_err(|error| unreadable(&journal, &error))?;
@@ -205,14 +205,14 @@ impl From<JournalError> for AuditProblem {
 struct Auditor {
     terms: RunTerms,
     balance: Balance,
-    /// From the journal alone, not from the file of calls.
+    /// The candidates and questions: from the journal alone, not from the file of calls.
     subjects: Subjects,
     /// How many candidates the journal has so far.
     candidate_count: usize,
     loan_count: u64,
     /// How many answers were certified when people began to label them.
     certified_at: CertifiedAt,
-    /// The first call of the journal after the end of the file of calls, and how many are missing.
+    /// If the file of calls ends early: the first call that it lacks, and how many it lacks.
     missing: Option<(Ticket, u64)>,
 }
 
@@ -339,8 +339,8 @@ impl Auditor {
     }
 }
 
-/// Compares journal and files entry by entry. The books take outcomes from the file of calls, not from the journal:
-/// findings are computed apart from the run.
+/// Compares journal and files entry by entry. The books take outcomes from the file of calls, not from the journal,
+/// so that findings follow from that file.
 struct Comparison<'a> {
     auditor: &'a mut Auditor,
     calls: Option<CallFile>,
@@ -416,7 +416,7 @@ fn next_call(calls: &mut Option<CallFile>) -> Result<Option<Next<'_>>, AuditProb
     calls.as_mut().map_or(Ok(None), |calls| calls.next_call().map_err(in_calls))
 }
 
-/// One call: file and journal must agree. The books take the file's outcome.
+/// Checks that a line of the file agrees with the journal, and returns the file's outcome for the books.
 fn compare_call(
     written: Result<CallLine<'_>, String>,
     expected: &CallLine<'_>,
@@ -446,7 +446,8 @@ fn in_calls(text: String) -> AuditProblem {
     problem(Area::Calls, text)
 }
 
-/// What is wrong with the cost of a call: a fixed price must be charged exactly, and a call that was not made is free.
+/// What is wrong with the cost of a call. A fixed price must be charged exactly, and a call that was not made is
+/// free.
 fn wrong_price(terms: &RunTerms, call: &SettledCall<'_>) -> Option<String> {
     let service = terms.service(call.target);
     let is_free = call.failure().is_some_and(|failure| failure.is_free());

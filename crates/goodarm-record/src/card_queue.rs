@@ -1,5 +1,5 @@
-//! Cards for people: a question about one answer, or for one answer to a question. The label page, the terminal
-//! and label files use only this interface, both for claims and for calls that wait for people.
+//! Cards for people. A card asks whether an answer is right, or for its score, or for an answer to a question. The
+//! label page, the terminal and label files use only this interface, for claims and for calls that wait for people.
 
 pub mod cards_file;
 pub mod gold;
@@ -60,9 +60,9 @@ pub enum ReplyForm {
 pub enum CardReply {
     /// The answer is right.
     Right,
-    /// It is wrong.
+    /// The answer is wrong.
     Wrong,
-    /// The person cannot tell. Counts as wrong, or as a failed call.
+    /// The person cannot tell. Counts as wrong in a claim, and as a failed call in a run.
     Skip,
     /// A score.
     Score(f64),
@@ -79,7 +79,7 @@ pub struct CardStatus {
     pub id: String,
     /// The form of reply that is expected.
     pub wanted: ReplyForm,
-    /// The person's reply, unless it was undone.
+    /// The person's reply; `None` without a reply, or if it was undone.
     pub said: Option<CardReply>,
     /// Whether the card waits for the person.
     pub waits: bool,
@@ -140,7 +140,7 @@ pub enum CardQueueError {
     /// The card has a reply already.
     #[error("{by:?} has said something about {key:?} already")]
     Doubled {
-        /// Its key.
+        /// The card's key.
         key: String,
         /// Who replied.
         by: String,
@@ -156,13 +156,13 @@ pub enum CardQueueError {
     /// The reply does not fit the card.
     #[error("{0}")]
     Unfit(String),
-    /// The file, or the run's folder.
+    /// A file or the run's folder cannot be used.
     #[error("{0}")]
     Folder(String),
-    /// The run's journal.
+    /// The run's journal cannot be read.
     #[error(transparent)]
     Replay(#[from] crate::replay::JournalError),
-    /// The file of replies or labels.
+    /// The file of replies or labels cannot be read or written.
     #[error(transparent)]
     File(#[from] crate::sealed_lines::SealedError),
 }

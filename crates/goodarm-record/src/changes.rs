@@ -6,7 +6,7 @@ use goodarm_files::{GuaranteeName, toml_text};
 
 use crate::job_file::{JobFile, TIMEOUT};
 
-/// Every changed key that a certificate may depend on; the budget is compared elsewhere.
+/// A line for each changed key that a certificate may depend on; the budget is compared elsewhere.
 pub fn of_job(before: &str, now: &str) -> Vec<String> {
     // A default that is written out is not a change. Texts that are not job files are compared as they are.
     let [before, now] = match (in_full(before), in_full(now)) {
@@ -24,7 +24,7 @@ pub(crate) fn of_values(before: &Value, now: &Value) -> Vec<(String, Value, Valu
     changes
 }
 
-/// A job file with the defaults of the keys that it does not have.
+/// A job file with defaults for the keys that it does not have; `None` if the text is not a job file.
 fn in_full(text: &str) -> Option<Value> {
     let mut file = toml_text::parse::<JobFile>(text).ok()?;
     file.guarantee.get_or_insert_with(|| GuaranteeName::natural(&file.policy));
@@ -44,8 +44,8 @@ fn kind_of(table: &Map<String, Value>) -> &str {
     table.get("kind").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Adds the defaults that a table does not have. 60 and 60.0 are one number, but for parameters, which are
-/// sent as they are written.
+/// Adds defaults for the keys that a table does not have, and makes 60 and 60.0 the same number. Only `parameters`
+/// keep their spelling, because they are sent as they are written.
 fn fill_in(table: &mut Map<String, Value>, defaults: &Value) {
     for (key, default) in defaults.as_object().into_iter().flatten() {
         table.entry(key.as_str()).or_insert_with(|| default.clone());

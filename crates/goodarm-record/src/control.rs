@@ -10,7 +10,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// The first time: no new calls, and wait for calls in flight. The second time: leave at once.
+    /// Asks to stop. After the first time, no new calls are made, and those in flight are awaited. After the second
+    /// time, the work leaves at once.
     pub fn stop(&self) {
         let _ = self
             .stop

@@ -1,4 +1,4 @@
-//! How a run ended, for programs by a name and its facts, and for people by a sentence.
+//! How a run ended: a name and facts for programs, and a sentence for people.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub struct EndingView {
     /// Name and facts.
     #[serde(flatten)]
     pub facts: Ending,
-    /// The same for people. It follows from the facts, so compare those.
+    /// The ending in a sentence for people. It follows from the facts, so compare the facts.
     pub sentence: String,
 }
 
@@ -127,7 +127,7 @@ mod done {
 }
 
 impl EndingView {
-    /// With a sentence about questions if the run has some, and about answers if not.
+    /// Adds the sentence, which is about questions if the run has some, and else about answers.
     pub fn new(facts: Ending, has_questions: bool) -> Self {
         Self { sentence: facts.sentence(has_questions), facts }
     }

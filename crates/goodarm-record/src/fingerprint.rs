@@ -1,5 +1,5 @@
-//! Which content a file had when it was read: a certificate is about a verifier, and a file may be
-//! what decides what the verifier says.
+//! A hash of the content that a file had when it was read. Certificates are about verifiers, and the scores of a
+//! verifier may depend on files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,12 +15,12 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of a file whose bytes are at hand.
+    /// The fingerprint of a file with these bytes, which the job calls `path`.
     pub fn of(path: &str, bytes: &[u8]) -> Self {
         Self { path: path.to_owned(), blake3: blake3::hash(bytes).to_string() }
     }
 
-    /// Of the file at `place`, which the job calls `path`.
+    /// The fingerprint of the file at `place`, which the job calls `path`.
     pub fn read(path: &str, place: &Path) -> io::Result<Self> {
         let mut reader = HashingReader::new(File::open(place)?);
         reader.finish(path)
@@ -34,12 +34,12 @@ pub struct HashingReader<R> {
 }
 
 impl<R: Read> HashingReader<R> {
-    /// A reader whose bytes are counted into a fingerprint.
+    /// Wraps a reader: all bytes that are read go into the fingerprint.
     pub fn new(reader: R) -> Self {
         Self { reader, hasher: blake3::Hasher::new() }
     }
 
-    /// The fingerprint, with what was not read yet.
+    /// Reads the rest, and returns the fingerprint of everything.
     pub fn finish(&mut self, path: &str) -> io::Result<Fingerprint> {
         io::copy(self, &mut io::sink())?;
         Ok(Fingerprint { path: path.to_owned(), blake3: self.hasher.finalize().to_string() })
@@ -54,7 +54,7 @@ impl<R: Read> Read for HashingReader<R> {
     }
 }
 
-/// The way from one folder to another, by names alone: it stays right when both are moved together.
+/// The relative path from one folder to another, by names alone: it stays right when both are moved together.
 pub fn way(from: &Path, to: &Path) -> Option<String> {
     let plain = |path: &Path| -> Option<PathBuf> {
         let mut plain = PathBuf::new();

@@ -5,7 +5,7 @@ use crate::labels;
 use crate::outputs::{self, OutputError, RunState};
 use crate::view::Overview;
 
-/// Writes all files of the folder except the journal and the candidates. The summary has the claim of the labels.
+/// Writes calls, findings, answers and the summary, which has the claim of the labels, and returns the summary.
 pub fn write(standing: &RunState<'_>, ending: &Ending) -> Result<Overview, OutputError> {
     let &RunState { folder, terms, books, candidates, .. } = standing;
     let mut overview = outputs::write(standing, ending)?;
@@ -18,13 +18,13 @@ pub fn write(standing: &RunState<'_>, ending: &Ending) -> Result<Overview, Outpu
     Ok(overview)
 }
 
-/// What a resumed run found of the last process.
+/// What a resumed run found after the last process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// Bytes of an unfinished write that were cut from the journal.
     pub bytes_cut: u64,
-    /// Candidates that were added.
+    /// Candidates that the job has gained since.
     pub added: usize,
-    /// Calls that were in flight when the process died.
+    /// Calls that were in flight when the process died, and are charged their ceiling.
     pub lost: u64,
 }

@@ -61,7 +61,7 @@ impl Folder {
         self.path.join("candidates.jsonl")
     }
 
-    /// The questions that they answer, if the job has any.
+    /// The questions that the candidates answer, if the job has any.
     pub fn questions(&self) -> PathBuf {
         self.path.join("questions.jsonl")
     }
@@ -92,7 +92,7 @@ impl Folder {
         all.map(|status| (self.path.join(format!("{}.jsonl", status.name())), status))
     }
 
-    /// Every file that a run or its people write, but for its journal and its lock.
+    /// The files of a run that must not be in the way of a new one: all but journal, lock, labels and page.
     pub fn outputs(&self) -> impl Iterator<Item = PathBuf> {
         let before = [self.job(), self.candidates(), self.questions(), self.answers()];
         let findings = self.findings().map(|(path, _)| path);
@@ -100,12 +100,12 @@ impl Folder {
         before.into_iter().chain(findings).chain(behind)
     }
 
-    /// The totals.
+    /// The totals of the run.
     pub fn summary(&self) -> PathBuf {
         self.path.join("summary.json")
     }
 
-    /// All of it as one page.
+    /// The report: the results as one page.
     pub fn report(&self) -> PathBuf {
         self.path.join("report.html")
     }
@@ -151,10 +151,10 @@ impl Folder {
 pub struct OlderJournal {
     /// The journal that is there.
     pub journal: PathBuf,
-    /// The summary that has seen more.
+    /// The summary, which was made from another beginning.
     pub summary: PathBuf,
-    /// The bytes that it has seen.
+    /// How many bytes of the journal the summary was made from.
     pub seen: u64,
-    /// How long the journal is.
+    /// The length of the journal, in bytes.
     pub found: u64,
 }

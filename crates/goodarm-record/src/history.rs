@@ -21,10 +21,10 @@ use crate::terms::{RunTerms, TermsError};
 pub struct SettledCall<'a> {
     /// Its number.
     pub ticket: Ticket,
-    /// Which candidate or question, and which service was asked: a verifier, of one with criteria the
-    /// first of them, or a generator.
+    /// The candidate or question, and the service that was asked: a generator or a verifier. A verifier with
+    /// criteria is named by its first criterion.
     pub target: Target,
-    /// What came of it.
+    /// The outcome of the call.
     pub outcome: Outcome,
     /// What it cost.
     pub cost: Cost,
@@ -51,7 +51,8 @@ impl SettledCall<'_> {
         self.outcome.failure()
     }
 
-    /// Its score for the i-th criterion of its verifier, or for the only one; `declared` is that attribute.
+    /// The score for criterion number `criterion` of the verifier (0 without criteria), or the failure in its place;
+    /// `declared` is the criterion's attribute.
     pub fn outcome_for(&self, criterion: usize, declared: &Attribute) -> Result<f64, Failure> {
         match (self.failure(), self.outcome.score(criterion)) {
             (Some(failure), _) => Err(failure),
@@ -75,11 +76,12 @@ pub struct JournalEntry<'a> {
     pub event: Event,
     /// The call that came back, if one did.
     pub call: Option<SettledCall<'a>>,
-    /// The index of the entry that asked for that call.
+    /// The index of the entry that asked for that call; without a call, of this entry.
     pub asked: u64,
-    /// What an answer was lent when that call was asked for, and which.
+    /// The answer that was lent a share of δ when the call was asked for, and its loan. Both the entry that asks for
+    /// the call and the one that settles it have this.
     pub loan: Option<(ArmId, Loan)>,
-    /// Where candidates were added, the fingerprint of all of them.
+    /// If candidates were added: the fingerprint of all candidates.
     pub candidates: Option<[u8; 32]>,
 }
 
@@ -87,13 +89,13 @@ pub struct JournalEntry<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HistoryError {
-    /// The journal.
+    /// The file cannot be read, or is damaged.
     #[error(transparent)]
     Journal(#[from] OpenError),
-    /// Its first record.
+    /// The run terms, in the journal's first record, cannot be used.
     #[error(transparent)]
     Terms(#[from] TermsError),
-    /// The numbers of arms or attributes differ.
+    /// Header and run terms have different numbers of arms or attributes.
     #[error("the journal's header and its run terms do not agree")]
     Inconsistent,
     /// The run never began.
@@ -117,7 +119,7 @@ pub enum HistoryError {
     Call(Ticket, &'static str),
 }
 
-/// Goes through a journal.
+/// Reads a journal, entry by entry.
 pub struct History {
     /// The terms of the run.
     pub terms: RunTerms,
@@ -157,7 +159,7 @@ impl History {
         }
     }
 
-    /// From the first record on.
+    /// A history that begins with the first entry of a journal.
     pub fn new(reader: Reader) -> Result<Self, HistoryError> {
         let header = reader.header();
         let terms = RunTerms::read(&header.terms)?;
@@ -184,15 +186,15 @@ impl History {
         self.reader.header()
     }
 
-    /// The problem that the run began with. Refused if the run has other decision rules: books recomputed under these
-    /// would differ, and look like damage.
+    /// The problem that the run began with. Refused if the run began under other decision rules than ours: recomputed
+    /// books would differ, and look like damage.
     pub fn problem(&self) -> Result<Problem, HistoryError> {
         let Header { version, decisions, .. } = self.header();
         if *decisions != DECISIONS {
             let (version, theirs) = (version.clone(), *decisions);
             return Err(HistoryError::Decisions { version, theirs });
         }
-        // Books allocate memory for all of them at once.
+        // Books allocate memory for all candidates at once.
         if self.candidate_count > self.candidate_max {
             return Err(HistoryError::TooManyCandidates(self.candidate_count));
         }
@@ -203,7 +205,7 @@ impl History {
         Ok(self.terms.problem()?)
     }
 
-    /// The next entry.
+    /// The next entry; `None` at the end.
     pub fn next_entry(&mut self) -> Result<Option<JournalEntry<'_>>, HistoryError> {
         let (terms, reader) = (&self.terms, &mut self.reader);
         let Some((position, Record { event, note })) = reader.next_record()? else {
@@ -267,7 +269,7 @@ impl History {
         self.reader.len_valid()
     }
 
-    /// How much of the journal at `path`, which this is the history of, was read.
+    /// The mark of what was read so far; `path` is the path of this journal.
     pub fn mark(&self, path: &Path) -> io::Result<Mark> {
         Mark::of(path, self.reader.len_valid())
     }
@@ -278,7 +280,7 @@ impl History {
     }
 }
 
-/// Whether a call may have such an outcome: readers index into its scores.
+/// Whether a call to `target` may have this outcome: readers index into its scores.
 fn is_expected(terms: &RunTerms, target: Target, outcome: &Outcome) -> bool {
     let criteria_count = match target {
         _ if outcome.is_failed() => return true,
@@ -292,7 +294,7 @@ fn is_expected(terms: &RunTerms, target: Target, outcome: &Outcome) -> bool {
     }
 }
 
-/// Whether such a call can have been asked for.
+/// Refuses a call to a target that this run cannot have asked.
 fn check_asked(terms: &RunTerms, ticket: Ticket, target: Target) -> Result<(), HistoryError> {
     match target {
         Target::Arm(_, attribute) if !terms.is_called(attribute.index()) => {
@@ -305,7 +307,7 @@ fn check_asked(terms: &RunTerms, ticket: Ticket, target: Target) -> Result<(), H
     }
 }
 
-/// Whether the run has such a question, and a service that answers it.
+/// Whether the run has this question, and asks `source` about questions.
 fn is_asked(terms: &RunTerms, question: QuestionId, source: Source) -> bool {
     let Some(questions) = &terms.questions else { return false };
     let is_there = match source {
@@ -315,7 +317,7 @@ fn is_asked(terms: &RunTerms, question: QuestionId, source: Source) -> bool {
     question.index() < questions.count && is_there
 }
 
-/// `{"id":"0"}` and the end of its line.
+/// The length of the shortest line: `{"id":"0"}` and the end of the line.
 const CANDIDATE_BYTES_MIN: u64 = 11;
 const NEVER_ASKED: &str = "is answered but was never asked";
 const OTHER_SCORES: &str = "does not have the scores that it was asked for";

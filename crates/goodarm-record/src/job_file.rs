@@ -23,8 +23,8 @@ pub struct JobFile {
     /// relative to the job file. Not needed where a generator answers `questions`.
     #[serde(default)]
     pub candidates: Option<String>,
-    /// The questions, if candidates are answers to them, of which one each is certified: a file of the
-    /// same kinds. Without it the candidates say what they answer, by `question_field`.
+    /// The questions, if candidates are answers to questions: a file of the same kinds. At most one answer to
+    /// each question is certified. Without this file the candidates name their questions, in `question_field`.
     #[serde(default)]
     pub questions: Option<String>,
     /// The field of a candidate that names its question; question_id if not given.
@@ -33,17 +33,17 @@ pub struct JobFile {
     /// The field of a candidate that holds the answer to its question; answer if not given.
     #[serde(default)]
     pub answer_field: Option<String>,
-    /// Who makes answers to the questions during the run.
+    /// The service that makes answers to the questions during the run.
     #[serde(default)]
     pub generator: Option<Map<String, Value>>,
-    /// Several of them, in place of `generator`: a cheap model and an expensive one, for example.
+    /// Several generators, instead of `generator`: a cheap model and an expensive one, for example.
     #[serde(default)]
     pub generators: Option<Vec<Map<String, Value>>>,
-    /// What that file is, if neither its name nor its content says so: jsonl, json, csv, tsv, parquet,
-    /// inspect, lm-eval, promptfoo, openai-batch or verifiers.
+    /// The format of the candidates (without candidates, of the questions), if neither the name of the file nor
+    /// its content shows it: jsonl, json, csv, tsv, parquet, inspect, lm-eval, promptfoo, openai-batch or verifiers.
     #[serde(default)]
     pub format: Option<Format>,
-    /// The field that names a candidate; no two alike. `meta.id` is the field `id` of the field `meta`.
+    /// The field that names a candidate; names must differ. `meta.id` is the field `id` of the field `meta`.
     /// Without a field `id` ids are made.
     #[serde(default = "id_field")]
     pub id_field: String,
@@ -71,11 +71,12 @@ pub struct JobFile {
     /// Calls that may be in flight at once, over all verifiers.
     #[serde(default = "concurrency")]
     pub concurrency: usize,
-    /// The most calls to other processes, at any price; our own checks and replays do not count. If not given, a thousand times what the budget pays for at the cheapest ceiling.
+    /// The most calls to other processes, at any price; our own checks and replays do not count. If not given, a
+    /// thousand times what the budget pays for at the cheapest ceiling.
     #[serde(default)]
     pub calls_max: Option<u64>,
-    /// What is drawn at random depends on this: the order in which answers that look alike are tried,
-    /// and the draws of `replay` verifiers.
+    /// The seed of everything that is drawn at random: the order in which answers that look alike are
+    /// tried, and the draws of `replay` verifiers.
     #[serde(default)]
     pub seed: u64,
     /// The folder for the journal and everything the run writes; relative to the job file.
@@ -95,9 +96,9 @@ pub struct JobFile {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceKeys {
-    /// What reports call it; no two alike. A generator may have none: generator.
+    /// Its name in reports; names must differ. A generator without a name is called generator.
     pub name: String,
-    /// Which kind it is.
+    /// The kind of the service, such as llm or command.
     pub kind: String,
     /// The mean score that an answer must reach, between 0 and 1; a generator has it only with `vote`.
     /// Checks have 0.5 if none is given.
@@ -106,7 +107,7 @@ pub struct ServiceKeys {
     pub scores: Option<Scores>,
     /// What every call costs, in the job's unit.
     pub price: Option<f64>,
-    /// Prices for what a call turns out to take, instead of `price`.
+    /// Prices for what a call uses, such as tokens, instead of a fixed `price`.
     pub metered: Option<MeteredFile>,
     /// Seconds until a call counts as failed; 60 if not given.
     pub timeout: Option<f64>,
@@ -115,13 +116,13 @@ pub struct ServiceKeys {
     /// Its calls that may be in flight at once; the job's concurrency if not given.
     pub concurrency: Option<usize>,
     /// How often a call that never reached it, or was throttled, is sent again before it counts as the
-    /// lowest score. If not given: without limit while nothing is answered, and five times while other
-    /// calls are.
+    /// lowest score. If not given: without limit while the service answers no calls, and five times while
+    /// it answers others.
     pub retries: Option<u32>,
     /// Seconds that it may be down before the run stops, to be resumed; 300 if not given.
     pub patience: Option<f64>,
-    /// What one reply of a command, a server or an LLM judge has a score for, each with a threshold of
-    /// its own.
+    /// The criteria that each reply of a command, a server or an LLM judge has scores for, each with a
+    /// threshold of its own.
     pub criteria: Option<Vec<CriterionKeys>>,
 }
 
@@ -132,16 +133,16 @@ pub const VERIFIER_KEYS: [&str; 2] = ["scores", "criteria"];
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GeneratorKeys {
-    /// Where the final answer is: answers with the same one are one. If not given, where the first
-    /// solver among the verifiers looks, or else the whole answer.
+    /// Where the final answer is: answers with equal final answers are one answer. If not given, where the
+    /// first solver among the verifiers looks, or else the whole answer.
     pub extract: Option<ExtractName>,
     /// A regular expression for the final answer.
     pub pattern: Option<String>,
     /// A JSON pointer to the final answer.
     pub pointer: Option<String>,
-    /// How many answers may be made for a question, duplicates and failures among them; 8 if not given.
+    /// How many answers may be made for a question, including duplicates and failures; 8 if not given.
     pub candidates_max: Option<usize>,
-    /// A longer answer counts as failed. If not given 8 for each of max_tokens, or 16384.
+    /// The most bytes of an answer; a longer one counts as failed. If not given 8 times max_tokens, or 16384.
     pub answer_bytes_max: Option<usize>,
     /// true: each answer is also a vote for itself, and `threshold` the share of votes that an answer
     /// must reach.
@@ -152,28 +153,28 @@ pub struct GeneratorKeys {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CriterionKeys {
-    /// What reports call it, behind the verifier's name; no two of a verifier alike.
+    /// Its name in reports, after the verifier's name; the criteria of a verifier have different names.
     pub name: String,
     /// The mean score that an answer must reach.
     pub threshold: f64,
     /// A JSON pointer to the score in the reply, such as /clarity.
     pub pointer: String,
-    /// What is known of its scores before any is seen; as the verifier says if not given.
+    /// What is known of its scores before any is seen; if not given, that of the verifier.
     pub scores: Option<Scores>,
 }
 
-/// Prices for what a call turns out to take.
+/// Prices for what a call uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeteredFile {
-    /// For each token of the prompt, per `per`.
+    /// The price of `per` tokens of the prompt.
     pub input: Option<f64>,
-    /// For each token of the reply, per `per`.
+    /// The price of `per` tokens of the reply.
     pub output: Option<f64>,
     /// How many tokens `input` and `output` pay for; vendors' lists have 1000000. Needed in
     /// dollars; elsewhere 1 if not given.
     pub per: Option<f64>,
-    /// For each second that a call takes.
+    /// The price of each second that a call takes.
     pub second: Option<f64>,
     /// true: the reply of a command or http verifier says what it cost, in its field `cost`.
     pub reported: Option<bool>,
@@ -190,7 +191,7 @@ pub struct ExpectFile {
     /// The mean score of a good answer on a noisy verifier; half-way from the threshold to 1 if not
     /// given.
     pub good_mean: Option<f64>,
-    /// The mean score of a bad one; half the threshold if not given.
+    /// The mean score of a bad answer; half the threshold if not given.
     pub bad_mean: Option<f64>,
 }
 
@@ -205,7 +206,7 @@ pub fn policy() -> String {
     "rcb".into()
 }
 
-/// The calls in flight at once if a job does not say.
+/// The most calls in flight if a job does not give another number.
 pub const fn concurrency() -> usize {
     8
 }
@@ -215,7 +216,7 @@ pub fn output() -> String {
     "run".into()
 }
 
-/// Until a call counts as failed, if the job does not say.
+/// The time until a call counts as failed, if the job does not give another.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 const fn yes() -> bool {

@@ -55,10 +55,10 @@ use format::{FrameHeader, HEADER_LEN};
 #[derive(Debug)]
 pub struct Journal<S> {
     storage: S,
-    /// Room for a frame's header, then the records of the frame to come.
+    /// Room for the header of the next frame, then the frame's records.
     buffer: Vec<u8>,
     next_sequence: u64,
-    /// The checksum of the last frame's payload, from which the next one's starts.
+    /// The checksum of the last frame's payload; the checksum of the next payload starts from it.
     crc: u32,
     state: State,
     clock: Clock,
@@ -86,7 +86,7 @@ impl<S: Storage> Journal<S> {
             storage.truncate(tail.len_valid)?;
         }
         // Frames that were read may still be in the cache only: a killed process leaves them there.
-        // They count from now on, so they must not vanish with the power.
+        // From now on the run depends on them, so a power cut must not remove them.
         storage.sync()?;
         Ok(Self {
             storage,
@@ -148,13 +148,13 @@ impl<S: Storage> Journal<S> {
         Ok(())
     }
 
-    /// Nothing more is written: a [`Syncer`] has failed.
+    /// Poisons the journal after a [`Syncer`] has failed: nothing more is written.
     pub const fn poison(&mut self) {
         self.state = State::Poisoned;
     }
 
-    /// The storage, to make durable what [`Journal::write`] wrote. The system reports a failed sync only once, to
-    /// one handle: sync only there, and [`Journal::poison`] this journal if that fails.
+    /// The storage, to get a [`Syncer`] for what [`Journal::write`] wrote. The system reports a failed sync only
+    /// once, to one handle: sync only by the syncer, and call [`Journal::poison`] if it fails.
     pub const fn storage(&self) -> &S {
         &self.storage
     }

@@ -44,16 +44,16 @@ pub struct ClaimTerms {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelError {
-    /// The journal.
+    /// The journal cannot be read.
     #[error(transparent)]
     Replay(#[from] JournalError),
-    /// The candidates of the run.
+    /// The candidates cannot be read, or are not those of the run.
     #[error("{0}")]
     Candidates(String),
     /// There is nothing to label.
     #[error("no answer of {} is certified: there is nothing to label yet", .0.display())]
     NothingCertified(PathBuf),
-    /// The file of labels.
+    /// The file of labels cannot be read or written.
     #[error(transparent)]
     Labels(#[from] SealedError),
     /// The labels belong to another run, or were changed.
@@ -86,11 +86,11 @@ pub enum LabelError {
     OtherTerms {
         /// The number of the claim.
         claim: usize,
-        /// What differs.
+        /// The name of the term that differs.
         key: &'static str,
-        /// What it is.
+        /// The claim's value of the term.
         theirs: String,
-        /// What was asked for.
+        /// The value that was asked for.
         asked: String,
     },
     /// Terms that no claim can have.
@@ -108,7 +108,7 @@ pub enum LabelError {
 pub struct ClaimQueue {
     record: LabelledRun,
     labels: Claims,
-    /// `None` once a line may be half-written.
+    /// `None` if the queue is read-only, or after a failed write, when a line may be half-written.
     writer: Option<SealedWriter>,
     target_share: f64,
     /// A note about the run for the labeller.
@@ -123,7 +123,7 @@ impl ClaimQueue {
             Some(last) => check_same_terms(&last.begun, terms).map(|()| None)?,
             None => Some(queue.start_line(terms, &ClaimTerms::default())?),
         };
-        // A folder that cannot be labelled gets no file.
+        // The file is made only now, so that a folder that cannot be labelled gets none.
         let (writer, lines) = SealedWriter::open::<LabelLine>(&folder.labels())?;
         if lines != read {
             return Err(SealedError::Busy(folder.labels()).into());
@@ -218,7 +218,7 @@ impl ClaimQueue {
         self.labels.claims.last().expect("a queue has a claim")
     }
 
-    /// Takes a line, and returns when it is on the disk.
+    /// Writes and takes a line; returns when the line is on the disk.
     fn write(&mut self, line: LabelLine) -> Result<(), CardQueueError> {
         self.labels.check(&line)?;
         let mut writer = self.writer.take().ok_or_else(|| {

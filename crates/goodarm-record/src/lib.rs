@@ -1,5 +1,5 @@
-//! The durable record of a run: its journal and its terms, their results, and the files made from them. Reading a
-//! run needs only this crate: it uses no network and starts no process.
+//! The durable record of a run: the journal with the run terms, the results computed from it, and the files made from
+//! these. Reading a run needs only this crate: it uses no network and starts no process.
 
 pub mod account;
 pub mod audit;

@@ -11,10 +11,10 @@ use crate::view::{AnswerView, Overview};
 
 /// Receives notices of a run.
 pub trait Observer: Send {
-    /// Something happened.
+    /// Takes a notice.
     fn notice(&mut self, notice: Notice<'_>);
 
-    /// Whether it wants a notice of every call.
+    /// Whether the observer wants a [`Notice::Called`] for every call.
     fn wants_calls(&self) -> bool {
         false
     }
@@ -25,7 +25,7 @@ impl Observer for () {
     fn notice(&mut self, _: Notice<'_>) {}
 }
 
-/// What happened.
+/// Something that happened in a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Notice<'a> {
     /// A call came back; only for observers that want calls.
@@ -43,9 +43,9 @@ pub enum Notice<'a> {
         answer: &'a AnswerView,
         /// Its id.
         id: &'a str,
-        /// Its object, if it was made during the run: the job does not have it.
+        /// The answer's JSON object, if the answer was made during the run: the job does not have it.
         made: Option<&'a str>,
-        /// What was spent by then.
+        /// The run's spend at that moment.
         spent: Cost,
         /// The question that it answers, if there are questions.
         answers: Option<AnsweredQuestion>,
@@ -68,7 +68,7 @@ pub enum Notice<'a> {
 pub struct Progress {
     /// The run so far.
     pub overview: Overview,
-    /// Calls without a score.
+    /// Calls that failed.
     pub failure_count: u64,
     /// Requests that had to be sent again.
     pub retry_count: u64,
@@ -76,7 +76,7 @@ pub struct Progress {
     pub working_on: Option<[String; 2]>,
     /// A forecast of how many answers will be certified.
     pub forecast: f64,
-    /// Seconds until the budget is spent at the recent pace, if there is one. A run may end earlier.
+    /// Seconds until the budget is spent at the recent pace; `None` while the pace is unknown. A run may end earlier.
     pub seconds_left: Option<f64>,
     /// The condition of each service.
     pub conditions: Vec<Condition>,
@@ -84,7 +84,7 @@ pub struct Progress {
     pub held_by: Option<HeldBy>,
     /// Whether new calls are paused.
     pub is_paused: bool,
-    /// Since this process began or resumed the run.
+    /// The time since this process began or resumed the run.
     pub elapsed: Duration,
 }
 
@@ -95,38 +95,38 @@ pub enum Condition {
     Open,
     /// Some of its addresses are busy or down; the others work.
     Partly {
-        /// How many.
+        /// How many addresses are busy or down.
         troubled: usize,
-        /// Of how many.
+        /// How many addresses the service has.
         of: usize,
-        /// What went wrong with them last.
+        /// What went wrong with these addresses last.
         reason: String,
     },
-    /// The verifier asked for a pause, by 429.
+    /// The service throttles calls, by 429 or 503.
     BackingOff {
-        /// Until requests are sent again.
+        /// The time until requests are sent again.
         wait: Duration,
     },
-    /// The verifier cannot be reached, or broke several times in a row; it is tried now and then.
+    /// The service cannot be reached, or broke several times in a row; it is tried now and then.
     Down {
-        /// Since when.
+        /// How long it has been down.
         since: Duration,
         /// What went wrong last.
         reason: String,
     },
-    /// It was down for longer than the job's patience, or cannot work.
+    /// The service was down for longer than the job's patience, or cannot work.
     GivenUp {
         /// What went wrong last.
         reason: String,
     },
-    /// It has never given a score, and has failed often enough.
+    /// The service has failed several times, and has never given a score.
     NeverScored {
         /// What went wrong last.
         reason: String,
     },
-    /// Its output does not match its requests: its earlier scores are also in doubt.
+    /// The service's output does not match its requests: its earlier scores are also in doubt.
     Mistrusted {
-        /// What it did.
+        /// What the service did.
         reason: String,
     },
 }
@@ -137,6 +137,6 @@ pub enum Condition {
 pub enum HeldBy {
     /// The job allows no more.
     Concurrency,
-    /// What those in flight are expected to cost is 2 % of the money that is not spent.
+    /// The expected cost of the calls in flight is 2 % of the money that is not spent.
     Money,
 }

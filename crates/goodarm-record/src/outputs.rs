@@ -26,15 +26,15 @@ use crate::view::{AnswerView, Overview, VerifierView};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
-    /// A file.
+    /// A file cannot be written.
     #[error("{}: {error}", path.display())]
     File {
-        /// Which.
+        /// Which file.
         path: PathBuf,
         /// What happened.
         error: io::Error,
     },
-    /// The journal.
+    /// The journal cannot be read.
     #[error(transparent)]
     Replay(#[from] JournalError),
 }
@@ -42,7 +42,7 @@ pub enum OutputError {
 /// What a run's files are made from, in addition to its journal.
 #[derive(Clone, Copy, Debug)]
 pub struct RunState<'a> {
-    /// Where they are.
+    /// The run's folder, which the files are in.
     pub folder: &'a Folder,
     /// The run's terms.
     pub terms: &'a RunTerms,
@@ -56,8 +56,8 @@ pub struct RunState<'a> {
     pub questions: Option<&'a RunQuestions>,
 }
 
-/// Writes all files of the folder except the journal, the candidates and the summary, which it returns. Only for a run
-/// that has ended: after an error, part of the journal may not be durable, and a summary must not have seen more.
+/// Writes calls, findings and answers, and returns the summary, which is not written yet. Only for a run that has
+/// ended: after an error, part of the journal may not be durable, and a summary must not be made from that part.
 pub fn write(state: &RunState<'_>, ending: &Ending) -> Result<Overview, OutputError> {
     let &RunState { folder, terms, books, account, candidates, .. } = state;
     let replay = write_calls(state)?;
@@ -74,17 +74,17 @@ pub fn write(state: &RunState<'_>, ending: &Ending) -> Result<Overview, OutputEr
     Ok(overview)
 }
 
-/// Writes the totals.
+/// Writes the summary.
 pub fn write_summary(folder: &Folder, overview: &Overview) -> Result<(), OutputError> {
     replace(&folder.summary(), |file| file.write_all(summary_text(overview)?.as_bytes()))
 }
 
-/// The totals as text.
+/// The text of the summary.
 pub(crate) fn summary_text(overview: &Overview) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(overview)? + "\n")
 }
 
-/// Writes every call; returns the journal of them, at its end.
+/// Writes every call of the journal; returns the replay, at the end of the journal.
 fn write_calls(state: &RunState<'_>) -> Result<Replay<()>, OutputError> {
     let &RunState { folder, candidates, questions, .. } = state;
     let mut replay = Replay::open(&folder.journal())?;

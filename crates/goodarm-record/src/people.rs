@@ -31,8 +31,8 @@ pub const fn wanted_of(scores: Scores) -> ReplyForm {
     }
 }
 
-/// The verdict of a person's reply. Replies that do not fit are refused at submission; one that is here anyway counts
-/// as the lowest score.
+/// The verdict of a person's reply. Replies that do not fit are refused at submission. If the file has one anyway, it
+/// counts as the lowest score.
 pub fn verdict(wanted: ReplyForm, answer_bytes_max: Option<usize>, said: &CardReply) -> Verdict {
     let unfit = |reason: String| Verdict::Failed(CountedFailure::Unreadable, reason);
     match (wanted, said) {

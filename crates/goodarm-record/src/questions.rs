@@ -30,9 +30,9 @@ pub struct RunQuestions {
 /// An answer that was made for a question.
 #[derive(Clone, Copy, Debug)]
 pub struct MadeAnswer<'a> {
-    /// All of it.
+    /// The whole text.
     pub text: &'a str,
-    /// The final answer in it.
+    /// The final answer in the text.
     pub final_answer: &'a str,
 }
 
@@ -42,7 +42,7 @@ impl RunQuestions {
         self.list.id(ArmId(question.0))
     }
 
-    /// A sample of the future candidates: these, and one answer with this text for each question.
+    /// A sample of the future candidates: those in `given`, and an answer with this text to each question.
     pub fn sample(&self, given: &Candidates, text: &str) -> Candidates {
         let mut sample = given.clone();
         for question in self.list.arms().map(|arm| QuestionId(arm.0)) {
@@ -74,7 +74,7 @@ impl RunQuestions {
         candidates.push(&id, &Value::Object(fields).to_string(), line);
     }
 
-    /// Adds the new answer of a call.
+    /// Adds the answer of a call for which the books have added the arm `born`.
     pub fn take(
         &self,
         candidates: &mut Candidates,
@@ -111,7 +111,7 @@ impl RunQuestions {
 #[derive(Clone, Debug, Default)]
 pub struct FinalAnswers(Vec<KnownAnswers>);
 
-/// The final answers of one question, by their labels.
+/// The final answers of one question, by their numbers.
 #[derive(Clone, Debug, Default)]
 struct KnownAnswers {
     texts: Vec<String>,
@@ -130,7 +130,7 @@ impl FinalAnswers {
         if let Some(label) = known.by_text.get(&key) {
             return *label;
         }
-        // Beyond the limit, an answer that only differs in its writing may get a label of its own.
+        // Beyond the limit, an answer that differs only in its spelling may get a number of its own.
         let alike = known.texts.iter().take(COMPARED_MAX).position(|text| same(text, answer));
         let label = alike.unwrap_or(known.texts.len());
         let label = Label(u32::try_from(label).expect("there are fewer than 2^32 calls"));
@@ -141,7 +141,7 @@ impl FinalAnswers {
         label
     }
 
-    /// A label for an answer that is different from all others.
+    /// A number for an answer that is different from all others.
     fn unlike_any(&mut self, question: QuestionId) -> Label {
         let known = &mut self.0[question.index()];
         known.texts.push(String::new());
@@ -153,7 +153,7 @@ impl FinalAnswers {
 pub fn kept_answer(answer: &str) -> String {
     let answer = answer.trim();
     let lower = answer.to_lowercase();
-    // One that looks like a hash must not be taken for the answer of that hash.
+    // A short answer that looks like a hash is hashed as well: it must not be taken for the answer of that hash.
     if answer.len() <= KEPT_BYTES_MAX && !lower.starts_with(HASHED) {
         return answer.to_owned();
     }
@@ -162,9 +162,9 @@ pub fn kept_answer(answer: &str) -> String {
 
 /// Candidates with their questions and final answers. Of candidates with equal final answers, only the first is kept.
 pub struct SortedCandidates {
-    /// The first ones.
+    /// The candidates that are kept.
     pub candidates: Candidates,
-    /// The question and the final answer of each.
+    /// The question of each, and the number of its final answer.
     pub answers: Vec<(QuestionId, Label)>,
     /// All final answers.
     pub finals: FinalAnswers,
@@ -232,7 +232,8 @@ pub fn sort(
     Ok(SortedCandidates { candidates, answers, finals })
 }
 
-/// Leaves out candidates whose final answer equals an earlier one's: pairs of such a candidate and the earlier one.
+/// Leaves out candidates whose final answer equals an earlier one's. `merged` has pairs of such a candidate and the
+/// earlier one.
 fn without_merged(candidates: Candidates, merged: &[(ArmId, ArmId)], name: &Path) -> Candidates {
     let Some((arm, first)) = merged.first() else { return candidates };
     let note = format!(
@@ -309,16 +310,16 @@ pub fn of_candidates(
     Ok(questions)
 }
 
-/// A fingerprint for people.
+/// A fingerprint in hexadecimal.
 pub fn hex(fingerprint: &[u8; 32]) -> String {
     blake3::Hash::from_bytes(*fingerprint).to_string()
 }
 
-/// The field that gets the final answer, unless the question has one of its name.
+/// The field that gets the final answer, unless the question has a field of this name.
 pub(crate) const FINAL_ANSWER: &str = "final_answer";
-/// What a hash in place of an answer begins with.
+/// The beginning of a hash that is stored instead of a final answer.
 const HASHED: &str = "blake3 ";
 /// A longer final answer is stored by its hash.
 const KEPT_BYTES_MAX: usize = 200;
-/// Each new final answer to a question is compared with at most this many.
+/// Each new final answer to a question is compared with at most this many earlier ones.
 const COMPARED_MAX: usize = 1000;

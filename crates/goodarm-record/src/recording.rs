@@ -2,9 +2,9 @@
 //! what thresholds and plans are made from.
 //!
 //! A recording is the folder of a run; its journal has every call in the order in which it was asked for.
-//! Most are made by the policy `fixed`, and any other will do. Or it is a file, which others can write: JSON
-//! Lines, of which the first says what the costs count, and each further one holds the outcomes of one verifier
-//! on one candidate, in the order in which they were made:
+//! Most are made with the policy `fixed`, but any policy will do. A recording can also be a file, which other
+//! programs can write. It has JSON Lines: the first has the unit of the costs, and each further line the outcomes
+//! of one verifier on one candidate, in the order in which they were made:
 //!
 //! ```json
 //! {"goodarm_recording":1,"unit":"tokens","note":"…"}
@@ -30,12 +30,12 @@ use serde::Deserialize;
 use crate::fingerprint::{Fingerprint, HashingReader};
 use crate::folder::Folder;
 
-/// The first line.
+/// The first line of a recording that is a file.
 #[derive(Deserialize)]
 struct Heading {
     /// The version of this format.
     goodarm_recording: u32,
-    /// What the costs count.
+    /// The unit of the costs.
     unit: String,
 }
 
@@ -143,7 +143,7 @@ pub fn file_of(path: &Path) -> PathBuf {
     if path.is_dir() { Folder::new(path).journal() } else { path.to_owned() }
 }
 
-/// The name of that file in a job that names the recording `name`.
+/// What a job that calls the recording `name` calls the file of [`file_of`].
 pub fn name_of(name: &str, path: &Path) -> String {
     match file_of(path).file_name().filter(|_| path.is_dir()) {
         Some(journal) => format!("{}/{}", name.trim_end_matches('/'), journal.to_string_lossy()),
@@ -151,7 +151,7 @@ pub fn name_of(name: &str, path: &Path) -> String {
     }
 }
 
-/// The names of all verifiers of a recording, in their order there.
+/// The names of all verifiers of a recording, in the order of the recording.
 pub fn verifiers(path: &Path) -> Result<Vec<String>, String> {
     #[derive(Deserialize)]
     struct Name {
@@ -174,7 +174,7 @@ pub fn verifiers(path: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Hands over the lines of a file that are not blank, and whether each is the first, and returns the file's
+/// Calls `take` with each line of a file that is not blank, and with whether it is the first. Returns the file's
 /// fingerprint.
 fn read_lines(
     path: &Path,
@@ -219,7 +219,7 @@ pub struct RecordedAnswer {
 pub struct RecordedAnswers {
     /// The file that they were read from.
     pub file: Fingerprint,
-    /// The answers to each, in the order in which they were asked for.
+    /// The answers by the id of their question, in the order in which they were asked for.
     pub by_question: BTreeMap<String, Vec<RecordedAnswer>>,
 }
 

@@ -1,5 +1,5 @@
-//! Replay of a run's journal from its first entry to its last. All readers of a run use a [`Replay`]: resume, outputs,
-//! report, labels, people, recordings, Python and the audit.
+//! Replay of a run's journal from its first entry to its last. All readers of a run use a [`Replay`]: resume,
+//! outputs, report, labels, people, recordings, Python and the audit.
 
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ impl Follower for () {
 
 /// Goes through a journal, entry by entry.
 pub struct Replay<F = Balance> {
-    /// What was read of the journal.
+    /// The journal, read up to the last entry.
     pub history: History,
     /// What takes the entries.
     pub follower: F,
@@ -67,7 +67,7 @@ impl Replay<()> {
         Ok(Self::new(History::open(journal).map_err(told)?, journal))
     }
 
-    /// A journal at this path that was opened already.
+    /// A replay of a journal that was opened already, and is at this path.
     pub fn new(history: History, journal: &Path) -> Self {
         Self { history, follower: (), path: journal.to_owned() }
     }
@@ -78,7 +78,7 @@ impl Replay<()> {
         self.history.problem().map_err(told)
     }
 
-    /// The same journal, for a follower: books as they are before the first entry.
+    /// The same journal with a follower. The follower must be in the state before the first entry.
     pub fn followed_by<F: Follower>(self, follower: F) -> Replay<F> {
         Replay { history: self.history, follower, path: self.path }
     }
@@ -95,7 +95,7 @@ impl<F: Follower> Replay<F> {
         Ok(Some(entry))
     }
 
-    /// All entries that are left.
+    /// Replays all entries that are left.
     pub fn run(&mut self) -> Result<(), JournalError<F::Refusal>> {
         while self.step()?.is_some() {}
         Ok(())
@@ -112,13 +112,13 @@ impl<F: Follower> Replay<F> {
 
 /// Takes events: books, or a session, which checks that its policy asks for the same calls.
 pub trait EventSink {
-    /// Why it refuses one.
+    /// Why it refuses an event.
     type Refusal;
 
     /// Applies an event.
     fn apply(&mut self, event: &Event) -> Result<Settlement, Self::Refusal>;
 
-    /// The books after it.
+    /// The books after all events so far.
     fn books(&self) -> &Books;
 }
 
@@ -153,7 +153,7 @@ pub struct Balance<B = Books> {
     pub books: B,
     /// Its totals.
     pub account: Account,
-    /// All answers, including those made so far; `None` if they are not needed.
+    /// Answers and questions, including answers made so far; `None` if they are not needed.
     pub subjects: Option<Subjects>,
 }
 
@@ -163,14 +163,14 @@ impl<B: EventSink> Balance<B> {
         Self { account: Account::new(books.books()), books, subjects: None }
     }
 
-    /// With the answers that the run began with.
+    /// Adds the subjects that the run began with.
     #[must_use]
     pub fn with(mut self, subjects: Option<Subjects>) -> Self {
         self.subjects = subjects;
         self
     }
 
-    /// Takes an entry; `event` is its event for the books.
+    /// Takes an entry. The books get `event`: the entry's own, or in an audit that of the file of calls.
     pub(crate) fn take(
         &mut self,
         event: &Event,

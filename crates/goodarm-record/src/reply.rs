@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The reply to a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// What it means.
+    /// The meaning of the reply.
     pub verdict: Verdict,
     /// Its tokens, cost and time.
     pub usage: Usage,
@@ -19,20 +19,20 @@ pub struct Reply {
 /// The meaning of a reply for the evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// A score; whether its model allows it is checked later.
+    /// A score; it is checked against the score model later.
     Score(f64),
-    /// A score for each criterion of the verifier, or why the reply lacks it; at least one is there.
+    /// A score for each criterion of the verifier, or why the reply lacks it; at least one score is there.
     Scores(Vec<Result<f64, String>>),
     /// A score that needed no call, so it does not show that the verifier works.
     Known(f64),
-    /// An answer to the question that it was asked.
+    /// An answer to the question of the call.
     Answer(Box<AnswerReply>),
-    /// The verifier never began to work, and the run is stopping: to be tried again on resume.
+    /// The verifier never began to work, and the run is stopping: the call is made again on resume.
     Void(VoidFailure),
-    /// It counts as the lowest score.
+    /// A failure that counts as the lowest score, and the reason.
     Failed(CountedFailure, String),
-    /// No more outcomes for the candidate, and why: the pair takes no more calls. This must not depend on
-    /// earlier scores.
+    /// There are no more outcomes for the candidate; the text is the reason. The pair takes no more calls, so this
+    /// verdict must not depend on earlier scores.
     Exhausted(String),
 }
 
@@ -46,9 +46,9 @@ impl Verdict {
 /// An answer to a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerReply {
-    /// All of it.
+    /// The whole text.
     pub text: String,
-    /// The final answer in it: answers with the same one are the same.
+    /// The final answer in the text: answers with equal final answers are one answer.
     pub final_answer: String,
 }
 
@@ -96,7 +96,7 @@ impl Reply {
 pub struct ServiceWarning {
     /// Whether certificates may be wrong more often than promised, because calls are not fresh.
     pub weakens_promise: bool,
-    /// In words.
+    /// The warning in words.
     pub text: String,
 }
 
@@ -119,7 +119,7 @@ pub const NOTHING: Usage = Usage {
     worked: Duration::ZERO,
 };
 
-/// Longer replies are cut.
+/// The most bytes of a reply's text that are stored; longer texts are cut.
 pub const REPLY_BYTES_MAX: usize = 16 << 10;
 /// Cuts a text to the length that is stored.
 pub fn shorten(mut text: String) -> String {

@@ -32,7 +32,7 @@ pub enum RunError {
     /// Another process uses the folder.
     #[error(transparent)]
     Locked(#[from] LockError),
-    /// A file or folder.
+    /// A file or folder cannot be used.
     #[error("{}: {error}", path.display())]
     File {
         /// Which.
@@ -59,10 +59,10 @@ pub enum RunError {
     /// The labels of the run's answers are damaged, or some are gone.
     #[error(transparent)]
     Labels(Box<LabelError>),
-    /// The terms of the run in its journal.
+    /// The run terms in the journal cannot be used.
     #[error(transparent)]
     Terms(#[from] TermsError),
-    /// The candidates cannot be kept in the run's folder.
+    /// A file cannot be written into the run's folder.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The journal is older than what was made from it.
@@ -71,7 +71,7 @@ pub enum RunError {
     /// The job has changed.
     #[error("the job has changed since the run began (what may change: the budget, upwards; calls_max; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}", .0.join("\n"))]
     Changed(Vec<String>),
-    /// The record and the session disagree.
+    /// The session refuses an event of the journal.
     #[error("the journal cannot be replayed: {0}")]
     Diverged(String),
     /// The policy named a call that may not be made.
@@ -80,12 +80,12 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// A file or folder, and what happened.
+    /// The error of a file or folder.
     pub fn file(path: &Path, error: io::Error) -> Self {
         Self::File { path: path.to_owned(), error }
     }
 
-    /// The journal cannot be opened to be written: another process may be at it.
+    /// The error if the journal cannot be opened for writing: [`LockError::Held`] if another process has it open.
     pub fn journal(folder: &Folder, error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::ResourceBusy {
             return LockError::Held { folder: folder.path().to_owned() }.into();

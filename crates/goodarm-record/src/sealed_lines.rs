@@ -1,5 +1,6 @@
-//! Append-only files of JSON lines, each with a checksum of all lines before it, for labels and people's replies. As in the journal, a **torn tail** is what a crash leaves of the last line, and is cut;
-//! everything else that is wrong is **damage**, and is refused with its line.
+//! Append-only files of JSON lines for labels and people's replies. Each line has a checksum of itself and all lines
+//! before it. As in the journal, a **torn tail** is what a crash leaves of the last line, and is cut; everything else
+//! that is wrong is **damage**, and is refused with its line.
 //!
 //! A line is an object whose last key is `crc`: the CRC-32 of the line up to there, begun with the
 //! checksum of the line before it, as eight hexadecimal digits.
@@ -18,10 +19,10 @@ use crate::journal::{FileStorage, Storage as _};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealedError {
-    /// The file.
+    /// The file cannot be read or written.
     #[error("{}: {error}", path.display())]
     File {
-        /// Which.
+        /// Which file.
         path: PathBuf,
         /// What happened.
         error: io::Error,
@@ -41,7 +42,7 @@ pub enum SealedError {
     },
 }
 
-/// Reads sealed lines, and those that were added since when it is asked again.
+/// Reads sealed lines. Each further read returns the lines that were added since.
 #[derive(Debug)]
 pub struct SealedReader<T> {
     path: PathBuf,
@@ -53,12 +54,12 @@ pub struct SealedReader<T> {
 }
 
 impl<T: DeserializeOwned> SealedReader<T> {
-    /// Of the file at a path, which need not exist yet.
+    /// A reader of the file at a path, which need not exist yet.
     pub fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), offset: 0, line: 0, crc: 0, kind: PhantomData }
     }
 
-    /// Reads the complete new lines. A torn tail is left: its writer may not be finished.
+    /// Reads the complete new lines. A torn tail is not read: its writer may not be finished.
     pub fn read_on(&mut self) -> Result<Vec<T>, SealedError> {
         let file = match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.offset == 0 => {
@@ -79,7 +80,7 @@ impl<T: DeserializeOwned> SealedReader<T> {
             if !bytes.ends_with(b"\n") {
                 return Ok(lines);
             }
-            // A power cut may leave the length of the last line, and zeros in it.
+            // A power cut may leave the last line in its full length, but with zeros in it.
             let is_last = self.offset + bytes.len() as u64 >= len;
             match self.open_line(&bytes) {
                 Err(_) if is_last && bytes.contains(&0) => return Ok(lines),
@@ -113,7 +114,7 @@ impl<T: DeserializeOwned> SealedReader<T> {
     }
 }
 
-/// Appends sealed lines; other processes cannot while it is open.
+/// Appends sealed lines. While it is open, no other process can append.
 #[derive(Debug)]
 pub struct SealedWriter {
     path: PathBuf,

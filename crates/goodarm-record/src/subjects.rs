@@ -18,12 +18,12 @@ pub struct Subjects {
     pub candidates: Arc<Candidates>,
     /// Their questions; `None` if the job has none.
     pub questions: Option<Arc<RunQuestions>>,
-    /// The first call whose label in the journal does not fit its final answer.
+    /// The first call for which the journal has a wrong number of the final answer.
     pub mislabelled: Option<Ticket>,
     finals: FinalAnswers,
-    /// Questions with candidates whose final answers are unknown: labels are not checked there.
+    /// Questions with candidates whose final answers are unknown: numbers of final answers are not checked there.
     unknown: BTreeSet<u32>,
-    /// Whether these are the run's own candidates: otherwise, made answers have other numbers.
+    /// Whether these are the candidates that the run began with: otherwise new answers would get wrong arms.
     is_own: bool,
 }
 
@@ -50,8 +50,8 @@ impl Subjects {
         };
         let candidates = if asked.answers.is_empty() { Candidates::empty(&path) } else { read()? };
         let questions = RunQuestions::kept(folder, terms, asked)?;
-        // The folder does not have the final answers of given candidates; only a resumed run can compute their
-        // labels again.
+        // The folder does not have the final answers of given candidates; only a resumed run can compute the
+        // numbers of these final answers again.
         let unknown = asked.answers.iter().map(|(question, _)| *question).collect();
         let finals = FinalAnswers::new(asked.count);
         let is_own = candidates.len() == terms.candidate_count;
@@ -59,7 +59,7 @@ impl Subjects {
         Ok(Self { unknown, is_own, ..subjects })
     }
 
-    /// Adds the new answer of a call, if there is one, and checks the label of its final answer.
+    /// Adds the new answer of a call, if there is one, and checks the number of its final answer.
     pub fn take(&mut self, problem: &Problem, settled: Settlement, call: &SettledCall<'_>) {
         let Some(questions) = self.questions.as_ref().filter(|_| self.is_own) else { return };
         if let Some(born) = settled.born {
@@ -74,7 +74,7 @@ impl Subjects {
         }
     }
 
-    /// The label of a final answer to a question; a new one for a new answer.
+    /// The number of a final answer to a question; a new number for a new final answer.
     pub fn label(&mut self, question: QuestionId, answer: &str) -> Label {
         self.finals.label(question, answer)
     }

@@ -1,5 +1,5 @@
-//! The terms of a run: the first record of its journal. Only the budget can change later, upwards. They have
-//! everything that a certificate depends on.
+//! The run terms: everything that a certificate depends on. They are in the first record of the journal. Only the
+//! budget can change later, upwards.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub struct RunTerms {
     pub candidate_count: usize,
     /// The verifiers in order, with an entry for each criterion.
     pub verifiers: Vec<VerifierTerms>,
-    /// The text of the job file, or a text in its place.
+    /// The text of the job file, or of the job if it is not a file.
     pub job: String,
     /// The field that names a candidate.
     #[serde(default = "job_file::id_field")]
@@ -83,7 +83,7 @@ pub struct GeneratorTerms {
     pub ceiling: Cost,
     /// Whether an answer may cost less than `ceiling`.
     pub metered: bool,
-    /// How people are asked, if they are.
+    /// How people are asked, if its calls go to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub people: Option<PeopleTerms>,
 }
@@ -226,12 +226,12 @@ impl RunTerms {
         self.verifiers.get(place).is_some_and(|terms| terms.solves.is_some())
     }
 
-    /// The terms of the service of such calls.
+    /// The terms of the service of calls to `target`.
     pub fn service(&self, target: Target) -> ServiceTerms<'_> {
         self.rows().nth(self.row(target)).expect("the terms have all services")
     }
 
-    /// The row of [`Self::rows`] that such calls are counted in.
+    /// The row of [`Self::rows`] in which calls to `target` are counted.
     pub const fn row(&self, target: Target) -> usize {
         row_of(target, self.verifiers.len())
     }
@@ -274,7 +274,7 @@ impl RunTerms {
         verifiers.chain(generators)
     }
 
-    /// The name of the service of such calls.
+    /// The name of the service of calls to `target`.
     pub fn service_name(&self, target: Target) -> &str {
         let row = self.row(target);
         let Some(terms) = self.verifiers.get(row) else {
@@ -283,21 +283,21 @@ impl RunTerms {
         terms.criterion.as_ref().map_or(&terms.name, |criterion| &criterion.verifier)
     }
 
-    /// The names of the criteria that such calls score; empty if a reply is one score.
+    /// The names of the criteria that calls to `target` score; empty if a reply has one score.
     pub fn criteria(&self, target: Target) -> Vec<&str> {
         let row = self.row(target);
         let criteria = self.verifiers.iter().filter_map(|terms| terms.criterion.as_ref());
         criteria.filter(|it| it.first == row).map(|it| it.name.as_str()).collect()
     }
 
-    /// Whether the i-th verifier's terms have calls of their own.
+    /// Whether the entry of `verifiers` at `place` has its own calls: of a verifier's criteria, only the first has.
     pub fn is_called(&self, place: usize) -> bool {
         let criterion = self.verifiers[place].criterion.as_ref();
         criterion.is_none_or(|criterion| criterion.first == place)
     }
 }
 
-/// The row of a report that calls are counted in: each criterion of each verifier has one, then each
+/// The row of a report in which calls to `target` are counted. Each criterion of each verifier has a row, then each
 /// generator.
 pub const fn row_of(target: Target, criterion_count: usize) -> usize {
     match target {

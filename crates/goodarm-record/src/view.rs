@@ -49,37 +49,37 @@ pub struct Overview {
     pub doubt: Option<String>,
     /// The error probability.
     pub delta: f64,
-    /// What it bounds.
+    /// What delta bounds.
     pub guarantee: GuaranteeName,
-    /// What chose the calls.
+    /// The policy that chose the calls.
     pub policy: String,
     /// The questions, if candidates are answers to questions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub questions: Option<QuestionsView>,
     /// How many candidates there are.
     pub candidates: usize,
-    /// How many of them were added after the run began.
+    /// How many candidates were added after the run began.
     pub added: usize,
-    /// How many are certified.
+    /// How many candidates are certified.
     pub certified: usize,
-    /// How many are rejected.
+    /// How many candidates are rejected.
     pub rejected: usize,
-    /// How many are neither.
+    /// How many candidates are neither certified nor rejected.
     pub undecided: usize,
     /// Calls that came back.
     pub calls: u64,
     /// Calls that are in flight, or were when the process died.
     #[serde(rename = "out")]
     pub in_flight: usize,
-    /// How many of them wait for a person.
+    /// How many calls in flight wait for a person.
     pub for_people: usize,
     /// Milliseconds since 1970 of the first and the last event.
     pub span_millis: [u64; 2],
-    /// Seconds between them.
+    /// Seconds between these two events; during the run, since this process began or resumed it.
     pub seconds: f64,
-    /// On average; during the run, recently.
+    /// The average over the run; during the run, the recent rate.
     pub calls_per_second: Option<f64>,
-    /// Where the money is.
+    /// Budget, spend and reserves.
     pub money: MoneyView,
     /// The shares of δ, if they are lent.
     pub shares: Option<Shares>,
@@ -87,10 +87,10 @@ pub struct Overview {
     pub uniform: Option<UniformCost>,
     /// The expected cost of the undecided answers that look good: a guess.
     pub remaining: Option<Remaining>,
-    /// The number of certified answers by spend, one entry a certificate; for plots only.
+    /// The number of certified answers by spend, with an entry for each certificate; for plots only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Vec<CoverageStep>>,
-    /// Verifier by verifier.
+    /// Each verifier, or each of its criteria.
     pub verifiers: Vec<VerifierView>,
     /// Notes for the reader.
     pub notes: Vec<String>,
@@ -99,7 +99,7 @@ pub struct Overview {
 /// The money of a run: exact decimals.
 #[derive(Clone, Debug, Serialize)]
 pub struct MoneyView {
-    /// What it counts.
+    /// The unit of all amounts.
     pub unit: Unit,
     /// The hard limit.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
@@ -110,18 +110,18 @@ pub struct MoneyView {
     /// Reserved for calls in flight.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub reserved: Cost,
-    /// Neither spent nor reserved.
+    /// What is neither spent nor reserved.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub left: Cost,
     /// Paid for calls without a score.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent_on_failures: Cost,
-    /// The part of it that was paid at the ceiling because the bill is not known.
+    /// The part of `spent_on_failures` that was paid at the ceiling: the price is fixed, or the bill is not known.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub failures_at_ceiling: Cost,
-    /// Bills above their ceiling.
+    /// The number of bills above their ceiling.
     pub overruns: u64,
-    /// By how much, in all.
+    /// The sum of the amounts by which bills exceed their ceilings.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub overrun: Cost,
     /// The budget at the start, and what it was raised to.
@@ -132,7 +132,7 @@ pub struct MoneyView {
 /// The shares of δ, if they are lent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Shares {
-    /// Answers that have a share, and are neither certified nor exactly bad.
+    /// Shares that are lent, and neither returned nor released.
     pub out: usize,
     /// The part of δ that is left to lend.
     pub left: f64,
@@ -148,7 +148,7 @@ pub struct Remaining {
 }
 
 impl Remaining {
-    /// Looks at every answer.
+    /// Computes this from every answer of the books.
     pub fn new(books: &Books) -> Self {
         let Remainder { arm_count, cost } = remainder(books);
         Self { answers: arm_count, cost }
@@ -158,28 +158,28 @@ impl Remaining {
 /// One certificate: the spend and the number of certified answers at that time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CoverageStep {
-    /// In the run's unit.
+    /// The spend at that time, in the run's unit.
     pub spent: f64,
     /// Answers certified by then.
     pub certified: usize,
 }
 
-/// One verifier over all answers.
+/// One verifier, or one of its criteria, over all answers.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifierView {
     /// What reports call it.
     pub name: String,
-    /// The verifier that it is a criterion of.
+    /// The verifier, if this is one of its criteria.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub criterion_of: Option<String>,
-    /// The earlier criterion whose calls score this one: they are paid and take their time there.
+    /// The earlier criterion whose calls also score this one: their cost and time are counted there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paid_with: Option<String>,
-    /// What it is.
+    /// The kind of the verifier, such as `llm`.
     pub kind: String,
-    /// Its score never changes, so one call is enough.
+    /// Whether its score for an answer never changes, so that one call is enough.
     pub exact: bool,
-    /// Its calls are about questions: each is a vote for one of the answers, or for none of them.
+    /// Whether it is a solver: each call is a vote for one answer to a question, or for none of the answers.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub votes: bool,
     /// The mean score that is asked for.
@@ -189,7 +189,7 @@ pub struct VerifierView {
     pub ceiling: Cost,
     /// Calls that came back.
     pub calls: u64,
-    /// The distribution behind its mean scores.
+    /// What its mean scores are the mean of.
     pub mean_over: MeanOver,
     /// Failures by name.
     pub failures: BTreeMap<&'static str, u64>,
@@ -220,7 +220,7 @@ pub struct VerifierView {
 }
 
 impl Overview {
-    /// The part that is cheap to compute during a run.
+    /// The overview without the parts that go through every answer: cheap to compute during a run.
     pub fn new(terms: &RunTerms, books: &Books, account: &Account) -> Self {
         let candidates = books.problem().arm_count();
         let certified = books.certified().len();
@@ -267,7 +267,7 @@ impl Overview {
         }
     }
 
-    /// With the parts that go through every answer, for a run that has ended.
+    /// The overview with the parts that go through every answer, for a run that has ended.
     pub fn in_full(terms: &RunTerms, books: &Books, account: &Account) -> Self {
         let mut overview = Self::new(terms, books, account);
         for (view, attribute) in overview.verifiers.iter_mut().zip(books.problem().attributes()) {
@@ -283,7 +283,7 @@ impl Overview {
         overview
     }
 
-    /// With the time between the first and the last event.
+    /// Sets the times of the first and the last event, the seconds between them, and the rate of calls.
     pub fn set_span(&mut self, span_millis: [u64; 2]) {
         let [first, last] = span_millis;
         self.span_millis = span_millis;
@@ -320,7 +320,7 @@ fn verifier(
 ) -> VerifierView {
     let index = attribute.index();
     let (own, totals) = (&terms.verifiers[index], account.attribute(attribute));
-    // Calls are paid and take their time with the first criterion.
+    // Cost and time of a call are counted for the first criterion.
     let is_paid = terms.is_called(index);
     let paid = is_paid.then(|| account.service(books.problem().service_of(attribute)));
     let mut blocked = BTreeMap::new();
@@ -421,5 +421,5 @@ fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::
     serializer.collect_seq(costs.iter().map(ToString::to_string))
 }
 
-/// What is promised of calls that are recorded.
+/// The promise of a run without a guarantee, which makes a recording.
 const RECORDING: &str = "Nothing is certified: the calls of a fixed design are a recording, to be replayed, calibrated with and planned by.";

@@ -19,7 +19,7 @@ pub(super) enum PlanFailure {
 }
 
 impl PlanFailure {
-    /// An error with a Python class.
+    /// An error that Python raises as the class `class`.
     pub(super) fn of(class: &'static str, error: &(impl Debug + Display)) -> Self {
         Self::Ours(class, variant_of(error), error.to_string())
     }

@@ -14,13 +14,13 @@ pub(crate) struct PyFigure(pub(super) goodarm_plot::Figure);
 
 #[pymethods]
 impl PyFigure {
-    /// Title.
+    /// The title of the figure.
     #[getter]
     fn title(&self) -> &str {
         &self.0.title
     }
 
-    /// Caption.
+    /// The caption of the figure.
     #[getter]
     fn caption(&self) -> &str {
         &self.0.caption
@@ -36,7 +36,7 @@ impl PyFigure {
         self.svg(py)
     }
 
-    /// Writes it into a file whose name ends in `.svg`.
+    /// Writes the figure into a file whose name ends in `.svg`.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| plot_file::write(&self.0, &path)).map_err(|error| match error {
             PlotFileError::File { path, error } => PlanFailure::of_file(&path, &error).raised(),

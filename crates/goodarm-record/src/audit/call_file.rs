@@ -10,13 +10,13 @@ use crate::outputs::calls::CallLine;
 
 /// `calls.jsonl`, call by call.
 pub(super) struct CallFile {
-    /// The line of the last call.
+    /// The number of the line that was read last.
     pub(super) line_number: u64,
     reader: BufReader<File>,
     line: Vec<u8>,
 }
 
-/// The line of a call, and the call, or why it cannot be read.
+/// The number of a line, and its call, or why the call cannot be read.
 pub(super) type Next<'a> = (u64, Result<CallLine<'a>, String>);
 
 impl CallFile {

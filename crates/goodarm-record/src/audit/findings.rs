@@ -130,7 +130,7 @@ pub(super) fn compare(folder: &Folder, auditor: &Auditor, report: &mut AuditRepo
     );
 }
 
-/// A line, the file that it is in, and its place there.
+/// A line of a file of findings: its text, the status that the file stands for, and its place.
 struct Claim<'a> {
     text: &'a str,
     status: ArmStatus,

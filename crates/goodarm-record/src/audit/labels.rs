@@ -17,8 +17,8 @@ pub(super) struct AuditedLabels {
 }
 
 impl AuditedLabels {
-    /// Reads and checks them: an order is written before its labels, labels are in this order, and a person gives
-    /// one label to an answer.
+    /// Reads and checks the labels: an order is written before its labels, labels are in this order, and a person
+    /// gives one label to an answer.
     pub(super) fn read(folder: &Folder, report: &mut AuditReport) -> Self {
         let (lines, labels) = record::read(folder).unwrap_or_else(|error| {
             report.problem(Area::Labels, error);
@@ -27,7 +27,7 @@ impl AuditedLabels {
         Self { lines, labels }
     }
 
-    /// When the claims began.
+    /// The lengths of the journal at which the claims began; the counts of certified answers are filled in later.
     pub(super) fn beginnings(&self) -> CertifiedAt {
         CertifiedAt::new(self.labels.claims.iter().map(|claim| &claim.begun))
     }
@@ -57,7 +57,8 @@ impl AuditedLabels {
         }
     }
 
-    /// The claim that the summary must have: that of the lines that it was made from. There may be more lines since.
+    /// The claim that the summary must have. It follows from the lines of labels that the summary was made from; more
+    /// lines may have been added since.
     pub(super) fn claim_of_summary(
         &self,
         folder: &Folder,

@@ -36,7 +36,7 @@ pub(super) fn compare_summary(
         Ok(read) => read,
         Err(error) => return report.problem(Area::Summary, format!("{}: {error}", path.display())),
     };
-    // The version that wrote it and the reason of the stop are not in the calls.
+    // The version that wrote the summary and the reason of the stop do not follow from the calls.
     let told: Option<EndingView> = serde_json::from_value(claimed["ending"].clone()).ok();
     let has_questions = books.problem().questions().is_some();
     found.ending = told.map(|told| EndingView::new(told.facts, has_questions));
@@ -67,7 +67,7 @@ pub(super) fn compare_summary(
     if let Some(objection) = found.ending.as_ref().and_then(|told| objection(&told.facts, books)) {
         report.problem(Area::Summary, format!("summary.json: ending is wrong: {objection}"));
     }
-    // Readers differ on which of two equal keys counts.
+    // A key that is there twice passes the comparison of values, and readers differ on which one counts.
     let is_same = outputs::summary_text(found).is_ok_and(|expected| expected == text);
     if is_own_version && !is_same && report.problem_count == before {
         let text = "summary.json says the same in other words than a run writes: it was changed";

@@ -37,7 +37,7 @@ impl ReplyAudit {
         Some(Self { replies, call_count: 0, spoken: BTreeSet::new() })
     }
 
-    /// One call: if a person was asked, their reply must have this outcome.
+    /// Checks one call: if a person was asked, the outcome must follow from their reply.
     pub(super) fn check(
         &mut self,
         call: &SettledCall<'_>,
@@ -77,14 +77,14 @@ impl ReplyAudit {
         self.spoken.insert(speech);
     }
 
-    /// At the end of the journal; `before` is the number of problems at its beginning.
+    /// Reports the check at the end of the journal; `before` is the number of problems at its beginning.
     pub(super) fn close(&self, before: usize, report: &mut AuditReport) {
         let calls = counted(self.call_count, "call");
         report.checked(before, format!("replies.jsonl has what people said to {calls}"));
     }
 }
 
-/// Whether a call has the outcome of the reply.
+/// Whether a call has the outcome that follows from the reply.
 fn is_outcome(call: &SettledCall<'_>, said: Verdict) -> bool {
     match (said, &call.outcome) {
         (Verdict::Score(said), Outcome::Score(score)) => said.to_bits() == score.to_bits(),

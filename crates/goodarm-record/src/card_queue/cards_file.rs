@@ -63,7 +63,7 @@ fn table(rows: &[(u64, Card)]) -> Result<Table, CardQueueError> {
     Ok(table)
 }
 
-/// The fields that any card has, in the order in which they come.
+/// The names of the fields of all cards, in the order in which they first come.
 fn field_names(rows: &[(u64, Card)]) -> Result<Vec<&str>, CardQueueError> {
     let mut seen = HashSet::new();
     let all = rows.iter().flat_map(|(_, card)| &card.fields).map(|field| field.name.as_str());
@@ -77,7 +77,7 @@ fn field_names(rows: &[(u64, Card)]) -> Result<Vec<&str>, CardQueueError> {
     Ok(names)
 }
 
-/// A field of an answer must not be read as a column of ours when the file is imported.
+/// The column of a field; renamed if an import would read it as one of our own columns.
 fn column_name(field: &str) -> String {
     let is_taken = OWN_COLUMNS.iter().any(|own| own.eq_ignore_ascii_case(field.trim()));
     if is_taken { format!("field.{field}") } else { field.to_owned() }
@@ -90,6 +90,6 @@ pub(super) fn cell(text: &str) -> String {
     if is_computed { format!("'{text}") } else { text.to_owned() }
 }
 
-/// The columns that the import reads.
+/// The columns that are ours, in an export or an import.
 const OWN_COLUMNS: [&str; 6] = ["place", "id", "key", "asks", "label", "by"];
 const COLUMNS_MAX: usize = 1000;

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::{Card, CardQueue, CardQueueError, CardReply, ReplyForm};
 
-/// Labels up to `most` cards that wait for `labeller`: right where the two fields are equal, else wrong. Returns how
-/// many are right, and how many there are.
+/// Labels up to `most` cards that wait for `labeller`: right where the two fields are equal, else wrong. Returns the
+/// number of cards labelled right, and the number of all labelled cards.
 pub fn label(
     queue: &mut dyn CardQueue,
     labeller: &str,

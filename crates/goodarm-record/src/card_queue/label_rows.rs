@@ -14,7 +14,7 @@ use super::{CardReply, ReplyForm};
 pub struct LabelRow {
     /// Its place in the file, such as "line 3".
     pub place: String,
-    /// The answer.
+    /// The answer's id.
     pub id: String,
     /// The label.
     pub said: CardReply,

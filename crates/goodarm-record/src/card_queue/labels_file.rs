@@ -16,7 +16,7 @@ use super::{CardQueue, CardQueueError, CardReply, CardStatus};
 pub struct ImportCounts {
     /// Labels that were stored.
     pub taken: usize,
-    /// Rows whose label was there before.
+    /// Rows whose label was stored before.
     pub known: usize,
     /// Rows without a label.
     pub empty: usize,
@@ -24,7 +24,7 @@ pub struct ImportCounts {
     pub settled: usize,
     /// Rows that were not stored, because an earlier card has no label.
     pub behind: usize,
-    /// The id of this card.
+    /// The id of the first card without a label, if rows were not stored because of it.
     pub gap: Option<String>,
 }
 
@@ -134,7 +134,7 @@ impl<'a> LabelImport<'a> {
         }
     }
 
-    /// Submits all labels. A queue with a fixed order takes those before the first card without one.
+    /// Submits all labels. A queue with a fixed order takes only those before the first card without a label.
     fn submit(self, queue: &mut dyn CardQueue) -> Result<ImportCounts, CardQueueError> {
         let Self { labeller, cards, labels, mut counts, .. } = self;
         let waiting: Vec<usize> = (0..cards.len()).filter(|&index| cards[index].waits).collect();

@@ -27,7 +27,7 @@ impl CardReply {
             ReplyForm::Verdict if is_in(&RIGHT) => Self::Right,
             ReplyForm::Verdict if is_in(&WRONG) => Self::Wrong,
             ReplyForm::Verdict => {
-                // A single letter is near to everything.
+                // A short word is near to every typing error, so only long ones are suggested.
                 let names = [&RIGHT[..], &WRONG, &SKIP].concat();
                 let names = names.into_iter().filter(|name| name.len() > 3);
                 let hint = did_you_mean(&word, names);

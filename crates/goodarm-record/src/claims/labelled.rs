@@ -16,7 +16,7 @@ use crate::card_queue::{CardQueueError, CardReply};
 pub(crate) struct Claims {
     /// The number of lines.
     pub(crate) line_count: usize,
-    /// People label the last one.
+    /// The claims in order; people label the last one.
     pub(crate) claims: Vec<LabelledClaim>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Labeller {
     pub(crate) name: String,
     /// The cards that they have labelled, in order.
     pub(crate) given: Vec<usize>,
-    /// No card before this one waits for them.
+    /// The index of a card. No card before it waits for this labeller.
     cursor: usize,
 }
 
@@ -164,7 +164,7 @@ impl LabelledClaim {
         self.labellers.iter().position(|labeller| labeller.name == name)
     }
 
-    /// The places of these cards, if each is the person's next one at that point.
+    /// The places of these cards. Refused unless each is the person's next card when its turn comes.
     fn in_turn(
         &self,
         LabelsAdded { by: name, labels, .. }: &LabelsAdded,
@@ -200,7 +200,7 @@ impl LabelledClaim {
                 (None, Some(next)) if place > next => {
                     Err(CardQueueError::OutOfOrder { key, next: self.id(next).to_owned() })
                 }
-                // It is in the same batch twice.
+                // The card is in the same batch twice.
                 _ => Err(CardQueueError::Doubled { key, by: name.to_owned() }),
             }
         };
@@ -258,7 +258,7 @@ impl LabelledClaim {
         self.labellers.iter().map(|labeller| labeller.given.len()).sum()
     }
 
-    /// The labels of the cards that count: those up to the first that still lacks one.
+    /// The labels of the cards that count: all cards before the first that lacks a label.
     fn counting(&self) -> impl Iterator<Item = &[(usize, CardReply)]> {
         let is_done = |labels: &&[(usize, CardReply)]| labels.len() == self.begun.labels_per_card;
         self.cards.iter().map(Vec::as_slice).take_while(is_done)
@@ -275,7 +275,7 @@ impl LabelledClaim {
         self.counting().filter(differ).count()
     }
 
-    /// What the valid labels prove. It depends only on them, not on when it was computed.
+    /// What the valid labels prove. It depends only on the labels, not on when it is computed.
     pub(crate) fn claim(&self) -> Claim {
         let mut claim = Claim::new(self.size(), self.error_rate);
         for verdict in self.verdicts() {

@@ -25,11 +25,11 @@ pub(crate) struct ClaimStarted {
     /// The largest probability that it is ever false.
     pub(crate) delta: f64,
     pub(crate) labels_per_card: usize,
-    /// How much of the journal there was: the claim is about what was certified then.
+    /// The journal when the claim began: the claim is about what was certified then.
     pub(crate) journal: Mark,
-    /// Random digits of the moment in which the claim began: the order depends on them.
+    /// Random digits, drawn when the claim began: the order depends on them.
     pub(crate) draw: String,
-    /// The ids of all of these answers, in the order in which they are labelled.
+    /// The ids of the claim's answers, in the order in which they are labelled.
     pub(crate) order: Vec<String>,
     pub(crate) unix_millis: u64,
 }

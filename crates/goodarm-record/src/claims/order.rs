@@ -23,8 +23,8 @@ pub(crate) fn drawn<'a>(
     order.into_iter().map(|(_, id)| id.to_owned()).collect()
 }
 
-/// Checks that a claim belongs to the run with this journal, seed and certified answers, in the order of their
-/// certificates; `then` is how many there were when the claim began, if known.
+/// Checks that a claim belongs to the run with this journal, seed and certified answers (in the order of their
+/// certificates). `then` is how many answers were certified when the claim began, if known.
 pub(crate) fn check(
     begun: &ClaimStarted,
     journal: &Path,
@@ -62,17 +62,17 @@ pub(crate) fn check(
 pub(crate) struct CertifiedAt(BTreeMap<u64, usize>);
 
 impl CertifiedAt {
-    /// At the lengths at which these claims began.
+    /// Counts for the lengths of the journal at which these claims began, all 0 at first.
     pub(crate) fn new<'a>(claims: impl IntoIterator<Item = &'a ClaimStarted>) -> Self {
         Self(claims.into_iter().map(|begun| (begun.journal.bytes, 0)).collect())
     }
 
-    /// `count` answers are certified when the journal has `bytes` bytes.
+    /// Notes that `count` answers are certified when the journal has `bytes` bytes.
     pub(crate) fn note(&mut self, bytes: u64, count: usize) {
         self.0.range_mut(bytes..).for_each(|(_, at)| *at = count);
     }
 
-    /// How many there were when a claim began.
+    /// How many answers were certified when a claim began.
     pub(crate) fn get(&self, begun: &ClaimStarted) -> Option<usize> {
         self.0.get(&begun.journal.bytes).copied()
     }

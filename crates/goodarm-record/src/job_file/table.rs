@@ -20,7 +20,7 @@ pub struct JobTable<'a> {
 }
 
 impl<'a> JobTable<'a> {
-    /// The whole of a text.
+    /// The table of a whole text.
     pub fn parse(text: &'a str) -> Result<Self, toml::de::Error> {
         let table = DeTable::parse(text).map_err(|mut error| {
             error.set_input(Some(text));
@@ -116,7 +116,7 @@ impl<'a> JobTable<'a> {
         self.line_at(found.map_or(self.span.start, |(name, _)| name.span().start))
     }
 
-    /// The first line in whose value a word is, or of the table if it is in none.
+    /// The first line on which a value contains `word`, or the line of the table if no value does.
     pub fn line_with(&self, word: &str) -> usize {
         let at = self.entries.iter().filter_map(|(_, value)| {
             let span = value.span();
@@ -134,7 +134,7 @@ impl<'a> JobTable<'a> {
         Spanned::new(self.span.clone(), self.entries.clone()).into()
     }
 
-    /// Takes out the key in whose name or value a place is.
+    /// Removes the key whose name or value contains `place`, and returns its name.
     fn take_key_at(&mut self, place: &Range<usize>) -> Option<String> {
         let mut entries = self.entries.iter();
         let (key, _) =
@@ -153,7 +153,7 @@ fn holds(outer: &Range<usize>, place: &Range<usize>) -> bool {
     outer.start <= place.start && place.end <= outer.end
 }
 
-/// A table with a header of its own has only that for its place, so what is in it is looked at too.
+/// Whether a place is in a value. The span of a table with a header is only the header, so its keys are searched.
 fn is_in(place: &Range<usize>, value: &Spanned<DeValue<'_>>) -> bool {
     holds(&value.span(), place)
         || value.get_ref().as_table().is_some_and(|table| {
@@ -161,7 +161,7 @@ fn is_in(place: &Range<usize>, value: &Spanned<DeValue<'_>>) -> bool {
         })
 }
 
-/// Keys that are not among these, each with the name that was probably meant, or with all of them.
+/// A problem for each key that is not `known`, with the name that was probably meant, or with all known names.
 pub fn unknown_keys<'a>(
     table: &'a JobTable<'_>,
     known: &'a BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! The bytes around a frame's payload, and why those inside are not records.
+//! The header of a frame, the checksum of its payload, and why bytes of a payload are not records.
 
 use thiserror::Error;
 
@@ -10,10 +10,10 @@ pub const FRAME_BYTES_MAX: u32 = 1 << 30;
 
 pub(super) const HEADER_LEN: usize = 32;
 
-/// No byte of it is zero, so that a sector that never reached the disk cannot begin a frame.
+/// The first bytes of a frame. None is zero, so a sector that never reached the disk cannot begin a frame.
 pub(super) const MAGIC: [u8; 4] = *b"GAJ1";
 
-/// What stands before a payload.
+/// The header of a frame, which comes before the payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct FrameHeader {
     pub(super) length: u32,
@@ -79,7 +79,7 @@ pub enum MalformedRecord {
     /// A text is not UTF-8.
     #[error("a text is not UTF-8")]
     Text,
-    /// No way of writing a score begins with this byte.
+    /// No encoding of a score begins with this byte.
     #[error("no score has code {0}")]
     Score(u8),
     /// No failure has this number.
@@ -97,10 +97,10 @@ pub enum MalformedRecord {
     /// The journal does not begin with a header.
     #[error("no header")]
     NoHeader,
-    /// The journal's header promised fewer arms.
+    /// The record names an arm that the journal does not have yet.
     #[error("there is no arm {0}")]
     Arm(u32),
-    /// The journal's header promised fewer attributes.
+    /// The record names an attribute that the journal's header does not have.
     #[error("there is no attribute {0}")]
     Attribute(u32),
 }

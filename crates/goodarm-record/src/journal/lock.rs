@@ -65,11 +65,11 @@ pub(super) fn lock(file: &File) -> Result<(), TryLockError> {
     }
 }
 
-/// A killed process holds its lock until the system has cleaned up after it, and a child that is being
-/// started shares it for a moment.
+/// How long to wait for a lock. A killed process holds its lock until the system has cleaned up after it, and a
+/// child that is being started shares its parent's lock for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The path of a file beside another: its name with an ending.
+/// The path of a file beside the one at `path`: the same name, with `ending` appended.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

@@ -14,7 +14,7 @@ use super::record::{Header, Record, TAG_END};
 use super::torn;
 use super::varint::Input;
 
-/// What a file was found to be.
+/// The result of opening a file as a journal.
 #[derive(Debug)]
 pub enum OpenedJournal<R = BufReader<File>> {
     /// A journal.
@@ -61,13 +61,13 @@ pub enum OpenError {
     /// The file does not begin like a journal.
     #[error("not a journal of goodarm")]
     NotAJournal,
-    /// Another version of goodarm wrote it.
+    /// The file has a format that this version cannot read.
     #[error("a journal of format {found}, but this goodarm reads format {FORMAT_VERSION}")]
     Format {
         /// The format of the file.
         found: u64,
     },
-    /// The file is not what was written.
+    /// The bytes are not those that were written, and no crash explains it.
     #[error("the journal is damaged at byte {offset}: {damage}")]
     Damaged {
         /// Where the frame begins, or the record if the frame itself is whole.
@@ -98,22 +98,22 @@ pub enum Damage {
         /// The number it has.
         found: u64,
     },
-    /// No frame is empty, or longer than [`FRAME_BYTES_MAX`].
+    /// The frame is empty, or longer than [`FRAME_BYTES_MAX`].
     #[error("a frame of {0} bytes")]
     Length(u32),
-    /// A record makes no sense.
+    /// A record is malformed.
     #[error("{0}")]
     Record(MalformedRecord),
 }
 
-/// Goes through a journal record by record. Memory is that of the longest frame.
+/// Reads a journal record by record. The memory in use is that of the longest frame.
 #[derive(Debug)]
 pub struct Reader<R = BufReader<File>> {
     input: R,
     header: Header,
     file_len: u64,
     frame: Frame,
-    /// What follows the frame that is being read.
+    /// The end of the frame that is being read.
     tail: JournalEnd,
     state: State,
 }
@@ -130,7 +130,7 @@ enum State {
 #[derive(Debug, Default)]
 struct Frame {
     offset: u64,
-    /// Arms that joined since the header was written.
+    /// Arms that were added since the header was written: an upper bound.
     arms_added: u64,
     unix_millis: u64,
     payload: Vec<u8>,
@@ -244,8 +244,8 @@ impl Frame {
         self.consumed == self.payload.len()
     }
 
-    /// Reads the frame after `tail`, and moves `tail` past it; false at the end, or before a torn frame. After an
-    /// error, the payload is undefined.
+    /// Reads the frame after `tail`, and moves `tail` past it. Returns false at the end, or before a torn frame.
+    /// After an error, the payload is undefined.
     fn read(
         &mut self,
         input: &mut impl Read,
@@ -284,7 +284,7 @@ impl Frame {
             }
             return Err(damaged(Damage::PayloadChecksum));
         }
-        // The end mark is not a record: without it, the records fill exactly the rest.
+        // The end mark is not a record. What remains of the payload is exactly the records.
         if self.payload.pop() != Some(TAG_END) {
             return Err(damaged(Damage::Record(MalformedRecord::NoEnd)));
         }
@@ -335,7 +335,7 @@ impl Frame {
     }
 }
 
-/// `None` if a crash left the header as it is. There are `left` bytes, at least one.
+/// Reads the header of a frame; `None` if a crash tore it. The file has `left` more bytes, at least one.
 fn read_frame_header(
     input: &mut impl Read,
     offset: u64,
@@ -359,7 +359,7 @@ fn read_frame_header(
     Err(OpenError::Damaged { offset, damage })
 }
 
-/// Appends exactly `length` bytes, which the file is known to have.
+/// Reads exactly `length` bytes, and appends them to `bytes`. The file is known to have them.
 fn read_all(input: &mut impl Read, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
     let expected = bytes.len() as u64 + length;
     input.take(length).read_to_end(bytes)?;

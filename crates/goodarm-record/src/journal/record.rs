@@ -13,7 +13,7 @@ use super::format::{FORMAT_VERSION, MalformedRecord};
 use super::varint::{Input, put_large, put_number, put_score, put_score_or_none, put_text};
 use crate::reply::ServiceWarning;
 
-/// What a journal is about; its first record.
+/// The first record of a journal: the run that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The version of goodarm that began the run, for people.
@@ -39,10 +39,10 @@ pub struct Record<'a> {
     pub note: Note<'a>,
 }
 
-/// What people may want to know about a call that came back, or which arms were added.
+/// Details of an event: for people, about a call that came back; or the fingerprint after arms were added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Note<'a> {
-    /// How long it took.
+    /// How long the call took.
     pub latency: Duration,
     /// The text of the reply, possibly cut; a new answer is kept whole.
     pub reply: Cow<'a, str>,
@@ -105,7 +105,7 @@ const TAG_LENT_AND_QUESTION_ASKED: u8 = 12;
 const TAG_ANSWERED: u8 = 13;
 const SOURCE_VOTES: u8 = 1;
 const SOURCE_GENERATOR: u8 = 2;
-/// The last byte of a payload. As it is not zero, a tail of zeros is never what was written.
+/// The last byte of a payload. It is not zero, so a payload that ends in zeros is not what was written.
 pub(super) const TAG_END: u8 = 0xE5;
 
 impl Header {
@@ -351,7 +351,7 @@ impl<'a> Record<'a> {
             Event::ArmsAdded { count } => {
                 *arms_added = arms_added.saturating_add((*count).into());
             }
-            // It may add an arm. Only the books know, so this count is an upper bound.
+            // An answer may add an arm. Only the books know, so this count is an upper bound.
             Event::Settled { outcome: Outcome::Answer(_), .. } => {
                 *arms_added = arms_added.saturating_add(1);
             }

@@ -27,7 +27,7 @@ pub trait Storage {
 #[derive(Debug)]
 pub struct FileStorage {
     own: Syncer,
-    /// Its length, as far as we have written it.
+    /// The length of the file after our last write.
     len: u64,
 }
 
@@ -37,25 +37,25 @@ impl FileStorage {
         Self::own(File::options().append(true).create_new(true), path)
     }
 
-    /// Opens an existing file to write behind its end. One that another process writes to is
+    /// Opens an existing file to append to it. If another process writes to it, the error is
     /// [`io::ErrorKind::ResourceBusy`].
     pub fn open(path: &Path) -> io::Result<Self> {
         Self::own(File::options().append(true), path)
     }
 
-    /// The same, for a file that is made if it does not exist.
+    /// Like [`FileStorage::open`], but makes the file if it does not exist.
     pub fn open_or_create(path: &Path) -> io::Result<Self> {
         Self::own(File::options().append(true).create(true), path)
     }
 
     fn own(options: &mut OpenOptions, path: &Path) -> io::Result<Self> {
         let file = open_alone(options, path)?;
-        // The process that created it may have died before its name was on the disk.
+        // The process that created the file may have died before the file's name was on the disk.
         sync_folder_of(path)?;
         let len = file.metadata()?.len();
         // A program that embeds us may change the working directory.
         let path = std::path::absolute(path)?;
-        // There are file systems on which a file is never the same twice.
+        // On some file systems, device and inode of the same file are different each time.
         let is_found_again = is_at(&file, &path)?;
         Ok(Self { own: Syncer { file, path, is_found_again }, len })
     }
@@ -78,8 +78,8 @@ pub struct Syncer {
 }
 
 impl Syncer {
-    /// Returns when everything that had been written before is on the disk, where its readers will
-    /// look for it.
+    /// Returns when everything that had been written before is on the disk. Fails if the file is no longer
+    /// at its path, where readers look for it.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_data()?;
         if self.is_found_again && !is_at(&self.file, &self.path)? {
@@ -155,7 +155,7 @@ fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// A new file is lost in a power cut if its folder was not synced.
+/// Syncs the folder of a file: otherwise a power cut may lose a new file.
 #[cfg(unix)]
 pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -1,9 +1,9 @@
-//! Torn or damaged? What a crash can leave of the last frame, and nothing else can.
+//! Whether the last frame is torn or damaged: what a crash, and nothing else, can leave of it.
 //!
 //! A killed process, or a disk that is full, leaves a beginning of the frame. A power cut can leave
 //! more: the file has its new length, but sectors of it never reached the disk and read as zeros.
-//! No part of a frame that shares a sector is zero by itself: a header begins with a magic number,
-//! and a payload ends with a mark.
+//! The part of a frame in a sector that it shares with another frame is never all zeros by itself: a header
+//! begins with a magic number, and a payload ends with a mark.
 
 use std::io::{self, Read};
 
@@ -15,7 +15,7 @@ const SECTOR_LEN: usize = 512;
 /// How much is read at once in search of another frame.
 pub(super) const SCAN_CHUNK_LEN: usize = 1 << 16;
 
-/// Whether a sector of a frame was lost, although its header is whole: it may end in zeros anyway.
+/// Whether a sector of a frame was lost although the header is whole: a header may end in zeros anyway.
 pub(super) fn is_lost_payload(offset: u64, header: FrameHeader, payload: &[u8]) -> bool {
     let header = header.encode();
     let payload_offset = offset + HEADER_LEN as u64;
@@ -28,15 +28,15 @@ pub(super) fn is_lost_payload(offset: u64, header: FrameHeader, payload: &[u8]) 
     (is_shared_lost && is_zero(first)) || parts.any(is_zero)
 }
 
-/// Whether fewer bytes than a header, at the end of a file, are what is left of one.
+/// Whether `bytes`, the last ones of a file and fewer than a header, are what is left of a torn header.
 pub(super) fn is_torn_header(offset: u64, bytes: &[u8]) -> bool {
     let magic_len = bytes.len().min(MAGIC.len());
     bytes[..magic_len] == MAGIC[..magic_len] || sectors(offset, bytes).any(is_zero)
 }
 
-/// Whether the sectors under a broken header were lost, and with them the only thing that would say
-/// how long the frame is. `rest` is the file from behind the header on. If another frame follows,
-/// then this one was once whole, and it is damage.
+/// Whether a header cannot be decoded because its sectors were lost, and with them the frame's length.
+/// `rest` is the file after the header. If another frame follows, then this one was once whole, and the
+/// file is damaged.
 pub(super) fn is_lost_header(
     offset: u64,
     header: [u8; HEADER_LEN],
@@ -49,7 +49,7 @@ pub(super) fn is_lost_header(
     Ok(sectors(offset, &seen).any(is_zero) && !has_frame(seen, rest)?)
 }
 
-/// Whether a whole frame header stands anywhere.
+/// Whether there is a whole frame header anywhere in `seen` and `rest`.
 fn has_frame(mut seen: Vec<u8>, mut rest: impl Read) -> io::Result<bool> {
     loop {
         let found = seen.windows(HEADER_LEN).any(|window| {

@@ -23,7 +23,7 @@ pub(super) fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(low_byte(number));
 }
 
-/// The same for numbers beyond 64 bits.
+/// Like [`put_number`], for numbers of up to 128 bits.
 pub(super) fn put_large(bytes: &mut Vec<u8>, mut number: u128) {
     loop {
         if let Ok(small) = u64::try_from(number) {
@@ -64,8 +64,8 @@ fn low_byte(number: u64) -> u8 {
     number.to_le_bytes()[0]
 }
 
-/// Eight groups of seven bits, each in a byte of its own, moved together: first within pairs of
-/// bytes, then within fours, then within all eight.
+/// Joins eight groups of seven bits, each in a byte of its own: first within pairs of bytes, then
+/// within fours, then within all eight.
 const fn without_gaps(word: u64) -> u64 {
     let pairs = (word & 0x007F_007F_007F_007F) | ((word & 0x7F00_7F00_7F00_7F00) >> 1);
     let fours = (pairs & 0x0000_3FFF_0000_3FFF) | ((pairs & 0x3FFF_0000_3FFF_0000) >> 2);
@@ -103,7 +103,7 @@ impl<'a> Input<'a> {
 
     #[inline]
     pub(super) fn number(&mut self) -> Result<u64, MalformedRecord> {
-        // Eight bytes at once, as nearly all numbers are shorter.
+        // Eight bytes are read at once, as nearly all numbers are shorter.
         let word = self.rest.first_chunk().map(|chunk| u64::from_le_bytes(*chunk));
         let ends = word.map_or(0, |word| !word & MORE_OF_EIGHT);
         let Some(word) = word.filter(|_| ends != 0) else {
@@ -121,7 +121,7 @@ impl<'a> Input<'a> {
         u32::try_from(self.number()?).map_err(|_| MalformedRecord::Number)
     }
 
-    /// A number beyond 64 bits; most are not, and then arithmetic on 64 bits is much faster.
+    /// A number of up to 128 bits. Most have at most 64, for which arithmetic is much faster.
     #[inline]
     pub(super) fn large(&mut self) -> Result<u128, MalformedRecord> {
         let mut short = *self;

@@ -1,4 +1,4 @@
-//! A run's folder, as labels need it.
+//! What labels need from a run's folder.
 
 use goodarm_core::{ArmId, Books, EventError};
 use goodarm_data::candidates::KEY;
@@ -21,14 +21,14 @@ use crate::view::{ClaimView, Overview, PairView};
 /// A run, replayed from its journal.
 pub(super) struct LabelledRun<F = Balance> {
     pub(super) folder: Folder,
-    /// At its end.
+    /// The replay, at the end of the journal.
     pub(super) replay: Replay<F>,
     pub(super) mark: Mark,
     certified_at: CertifiedAt,
 }
 
 impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
-    /// Reads a folder, for these labels; `follower` takes the entries of its journal.
+    /// Reads a folder, for these labels. `follower` gets the opening balance, and returns what takes the entries.
     pub(super) fn read(
         folder: &Folder,
         labels: &Claims,
@@ -154,7 +154,7 @@ fn said(view: &PairView, threshold: f64) -> String {
     }
 }
 
-/// The lines of a folder's labels, and the claims that follow; empty without labels.
+/// The lines of a folder's labels, and the claims that follow from them; empty without labels.
 pub(crate) fn read(folder: &Folder) -> Result<(Vec<LabelLine>, Claims), SealedError> {
     let path = folder.labels();
     let lines = SealedReader::<LabelLine>::new(&path).read_on()?;

@@ -24,24 +24,24 @@ pub struct CallLine<'a> {
     /// The verifier, or the generator.
     #[serde(borrow)]
     pub verifier: Cow<'a, str>,
-    /// Its score; null if it failed, has a score for each criterion, or is an answer.
+    /// The score; null if the call failed, gave a score for each criterion, or gave an answer.
     pub score: Option<f64>,
-    /// The final answer to the question; of a long one its hash.
+    /// The final answer to the question; a hash of it if it is long.
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
     pub answer: Cow<'a, str>,
-    /// The number of that answer among those to the question: the same for all that are the same.
+    /// The number of the final answer: equal final answers to a question have the same number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<u32>,
     /// The score of each criterion; null for one that the reply lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scores: Option<CriterionScores>,
-    /// How it failed.
+    /// The name of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Cow<'a, str>>,
     /// Why it failed, in words.
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
     pub reason: Cow<'a, str>,
-    /// The share of δ that the candidate, or one to the question, was lent with this call.
+    /// The share of δ that the candidate, or a candidate of the question, was lent with this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lent: Option<f64>,
     /// What it cost: an exact decimal.
@@ -49,11 +49,11 @@ pub struct CallLine<'a> {
     pub cost: Cost,
     /// How long it took, in seconds.
     pub latency: f64,
-    /// When its answer was written, in milliseconds since 1970.
+    /// When its outcome was written to the journal, in milliseconds since 1970.
     pub unix_millis: u64,
-    /// The place of its asking in the order of all events.
+    /// The index, among all events, of the event that asked for the call.
     pub asked: u64,
-    /// The place of its answer.
+    /// The index, among all events, of the event that settled the call.
     pub answered: u64,
     /// The reply.
     #[serde(default, skip_serializing_if = "str::is_empty", borrow)]
@@ -61,8 +61,8 @@ pub struct CallLine<'a> {
 }
 
 impl<'a> CallLine<'a> {
-    /// The line of an entry's call, if one came back; given the names of candidates and questions, and the
-    /// run terms, which have those of verifiers.
+    /// The line of an entry's call; `None` if no call came back. `id` and `question` return the names of candidates
+    /// and questions; the names of services are in the run terms.
     pub fn new(
         entry: &'a JournalEntry<'_>,
         id: impl FnOnce(ArmId) -> &'a str,
@@ -120,7 +120,7 @@ impl<'a> CallLine<'a> {
     }
 }
 
-/// Scores by the names of their criteria, in the order of these: an object in JSON.
+/// Scores by the names of their criteria, in the order of the criteria: an object in JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CriterionScores(pub Vec<(String, Option<f64>)>);
 

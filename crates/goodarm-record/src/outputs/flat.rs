@@ -12,14 +12,14 @@ use crate::view::{AnswerView, VerifierView};
 
 /// A candidate with its own fields, and what is known about it.
 pub struct FlatRow {
-    /// With its own fields.
+    /// The candidate.
     pub candidate: Candidate,
     /// What is known about it.
     pub answer: AnswerView,
 }
 
-/// All rows as a table. A field that is a text, a number or a flag wherever it is there has a column of
-/// that kind; all others are texts, and what is nested is JSON.
+/// All rows as a table. A field whose values are all numbers, or all flags, has a column of that kind. All
+/// other columns are texts, with nested values as JSON.
 pub fn table(rows: &[FlatRow], verifiers: &[VerifierView]) -> Table {
     let mut table = Table::default();
     let has_own = |row: &FlatRow| match row.candidate.fields().get("id") {

@@ -1,5 +1,5 @@
-//! The seal at the end of a page: its journal, and a hash of the page. It guards against accidents and mix-ups, as
-//! the checksums of the journal do, not against forgers.
+//! The seal at the end of a page: the mark of the journal that the page was made from, and a hash of the page. It
+//! guards against accidents and mix-ups, as the checksums of the journal do, not against forgers.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,7 +14,7 @@ pub struct Sealing<W> {
 }
 
 impl<W: Write> Sealing<W> {
-    /// Of a page that begins now.
+    /// Begins a page.
     pub fn new(out: W) -> Self {
         Self { out, hasher: blake3::Hasher::new() }
     }
@@ -61,8 +61,8 @@ fn parse(end: &str) -> Option<(Mark, &str)> {
     Some((Mark { bytes: bytes.parse().ok()?, blake3: blake3.to_owned() }, hash))
 }
 
-/// Bytes and BLAKE3 of the journal, and BLAKE3 of the page up to there.
+/// Three values follow: length and BLAKE3 hash of the journal, and the BLAKE3 hash of the page up to there.
 const BEGIN: &str = "<data id=\"seal\" hidden value=\"";
 const END: &str = "\"></data>\n</body>\n</html>\n";
-/// No seal is longer.
+/// The most bytes of a seal.
 const SEAL_BYTES_MAX: u64 = 300;

@@ -15,12 +15,12 @@ pub struct CardRenderer {
     wanted: ReplyForm,
     /// `None` for an invalid template, which a job does not allow.
     template: Option<Template>,
-    /// Not shown among the fields: cards show the id separately.
+    /// The field with the id. It is not shown among the fields: cards show the id separately.
     id_field: String,
 }
 
 impl CardRenderer {
-    /// For cards on these terms.
+    /// A renderer of cards on these terms.
     pub fn new(terms: &PeopleTerms, wanted: ReplyForm, id_field: &str) -> Self {
         let template = Template::new(&terms.asks).ok();
         Self { terms: terms.clone(), wanted, template, id_field: id_field.to_owned() }
@@ -41,7 +41,7 @@ impl CardRenderer {
             None => {
                 let is_seen =
                     |name: &String| *name != self.id_field && !self.terms.hide.contains(name);
-                // A question is read before its answer.
+                // Fields keep their order, so that a question is read before its answer.
                 let all = fields::in_order(&subject.json);
                 let seen = all.iter().filter(|(name, _)| is_seen(name));
                 seen.map(|(name, value)| field(name, value)).collect()

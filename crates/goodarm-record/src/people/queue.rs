@@ -29,8 +29,8 @@ pub fn are_asked(folder: &Folder) -> Result<bool, CardQueueError> {
     Ok(!queue.asked.is_empty())
 }
 
-/// The calls of a run that wait for people. It only writes `replies.jsonl`, so any number of queues may be open while
-/// the run is going.
+/// The calls of a run that wait for people. A queue writes only `replies.jsonl`, so any number of queues may be open
+/// during the run.
 #[derive(Debug)]
 pub struct PeopleQueue {
     folder: Folder,
@@ -89,7 +89,7 @@ impl PeopleQueue {
         })
     }
 
-    /// Reads what the run and other queues have written since.
+    /// Reads what the run and other queues have written since the last time.
     fn refresh(&mut self) -> Result<(), CardQueueError> {
         self.replies.read_on()?;
         let journal = self.folder.journal();
@@ -185,7 +185,7 @@ impl PeopleQueue {
         Some(self.askers.get(&row)?.card(ticket.0.to_string(), &self.subject(asked.target)?))
     }
 
-    /// The reply to a call that waits, if it may be given.
+    /// A person's reply to a waiting call, for the file. Refused if the person may not give it.
     fn reply(
         &self,
         labeller: &str,
@@ -308,7 +308,7 @@ impl CardQueue for PeopleQueue {
         Ok(())
     }
 
-    /// Nothing: the run reads replies at once.
+    /// Undoes nothing: the run reads replies at once.
     fn undo(&mut self, _: &str) -> Result<Option<Card>, CardQueueError> {
         Ok(None)
     }
@@ -348,7 +348,7 @@ fn not_fresh(labeller: &str, Asked { verifier, id, .. }: &Asked) -> CardQueueErr
     ))
 }
 
-/// Another queue holds the lock only for a moment.
+/// Opens the file of replies. Tries again while it is locked: another queue holds the lock only for a moment.
 fn open_patiently(folder: &Folder) -> Result<SealedWriter, SealedError> {
     let mut tries = 0;
     loop {

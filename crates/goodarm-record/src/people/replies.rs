@@ -25,8 +25,8 @@ pub(crate) struct ReplyLine {
 pub(crate) struct LoggedReply {
     /// The call's number.
     pub(crate) call: u64,
-    /// The service, and the id of the answer or question. After a power cut has removed a call from the journal, another
-    /// call may get its number: service and id tell them apart.
+    /// The service; `id` is the id of the answer or question. After a power cut has removed a call from the journal,
+    /// another call may get its number: service and id tell them apart.
     pub(crate) verifier: String,
     pub(crate) id: String,
     pub(crate) said: CardReply,
@@ -73,7 +73,7 @@ impl Replies {
         Some(HumanReply { by: by.clone(), said: reply.said.clone() })
     }
 
-    /// Keeps only replies to such calls.
+    /// Keeps only replies to calls for which `is_kept` is true.
     pub fn retain(&mut self, is_kept: impl Fn(Ticket) -> bool) {
         self.heard.retain(|call, _| is_kept(Ticket(*call)));
     }

@@ -134,8 +134,8 @@ pub(super) fn answers(path: &Path, of: &str) -> Result<RecordedAnswers, String> 
     Ok(RecordedAnswers { file, by_question: by_question.collect() })
 }
 
-/// Whether a call has an outcome, including failures that count: void calls were made again, and the end of another
-/// recording is not an outcome.
+/// Whether a call belongs to the recording, as failures that count do. Void calls do not, as they were made again,
+/// nor does the end of another recording, which is not an outcome.
 fn counts(call: &SettledCall<'_>) -> bool {
     !matches!(
         call.failure(),

@@ -70,7 +70,7 @@ fn status_name<S: Serializer>(status: &ArmStatus, serializer: S) -> Result<S::Ok
     serializer.serialize_str(status.name())
 }
 
-/// An answer as files have it.
+/// What files say about an answer, under the key `goodarm`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding<'a> {
     status: &'static str,
@@ -95,18 +95,18 @@ struct PairFinding<'a> {
 pub struct PairView {
     /// The number of scores, including failed calls that count.
     pub calls: u64,
-    /// Their mean; `None` before the verifier's first score.
+    /// The mean of these scores; `None` without scores, or before the verifier's first score on any answer.
     pub mean: Option<f64>,
     /// The evidence that the mean is above the threshold: ln E; `None` after the call of an exact verifier.
     pub evidence: Option<f64>,
-    /// The level that it must reach; `None` for an exact verifier, or without a share of δ.
+    /// The level that the evidence must reach; `None` for an exact verifier, or without a share of δ.
     pub needed: Option<f64>,
-    /// Whether it has reached it.
+    /// Whether the evidence has reached its level.
     pub met: bool,
     /// Whether a blocking failure, which `calls` does not count, has ended the pair.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub blocked: bool,
-    /// Their cost.
+    /// The cost of the calls.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
 }

@@ -18,7 +18,7 @@ pub struct ClaimView {
     pub answers: usize,
     /// The lower bound.
     pub at_least: usize,
-    /// The same as a share of all, rounded down to four digits.
+    /// The lower bound as a share of `answers`, rounded down to four decimal places.
     pub share: f64,
     /// The largest probability that the claim is ever false. The run's own δ is about the verifiers.
     pub delta: f64,
@@ -36,19 +36,19 @@ pub struct ClaimView {
     pub skipped: usize,
     /// Labels that do not count yet, because an earlier answer lacks one.
     pub behind_gap: usize,
-    /// Counting answers with different labels.
+    /// Answers that count and have different labels.
     pub disagreements: usize,
     /// Labels that were undone.
     pub changed: usize,
     /// Who has labelled, and how often.
     pub labellers: Vec<LabellerView>,
-    /// Answers that were certified since, which it is not about.
+    /// Answers that were certified since the claim began. The claim is not about them.
     pub grown_by: usize,
     /// The number of lines of `labels.jsonl` that this was made from.
     pub lines: usize,
     /// The assumptions of the claim, and notes for the reader.
     pub rests_on: Vec<String>,
-    /// The claims before it.
+    /// The earlier claims of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Self>,
 }
@@ -208,7 +208,7 @@ impl ClaimView {
     }
 }
 
-/// How many labels are needed until a share is claimed; empty at the end.
+/// How many labels are needed to claim the share `wanted`, in words; empty when all answers are labelled.
 pub(crate) fn outlook(claim: &Claim, wanted: f64, labels_per_card: usize) -> String {
     let (size, labelled) = (claim.size(), claim.label_count());
     if labelled == size {
@@ -261,7 +261,7 @@ fn percent(part: usize, whole: usize) -> String {
     }
 }
 
-/// Rounded down to four digits.
+/// A share as a number, rounded down to four decimal places.
 fn share(part: usize, whole: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "at most 10,000")]
     let scaled = scaled(part, whole, 10_000) as f64;
@@ -272,7 +272,7 @@ const fn scaled(part: usize, whole: usize, parts: u128) -> u128 {
     part as u128 * parts / whole as u128
 }
 
-/// People who are named; the others are counted.
+/// The most people that are named; the others are only counted.
 const NAMED_MAX: usize = 5;
-/// 0.95 of 100 is 95, and not a bit more.
+/// Subtracted before rounding up, so that 0.95 of 100 answers is 95 and not 96.
 const ROUNDING: f64 = 1e-9;

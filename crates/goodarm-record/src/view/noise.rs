@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Noise {
     /// Answers with at least two scores.
     pub answers: u64,
-    /// Those of them with verdicts of both kinds.
+    /// How many of these answers have verdicts of both kinds.
     pub mixed: u64,
     /// The probability that two different calls on the same answer have different verdicts, averaged
     /// over answers.
@@ -42,7 +42,7 @@ impl ScoreSpread {
     }
 }
 
-/// The noise in these scores; `None` unless an answer has two.
+/// The noise in these scores; `None` if no answer has two scores.
 pub fn noise<'a>(all: impl Iterator<Item = &'a ScoreSpread>) -> Option<Noise> {
     let mut noise = Noise { answers: 0, mixed: 0, disagreement: 0.0, variance: 0.0 };
     for scores in all.filter(|scores| scores.count >= 2) {

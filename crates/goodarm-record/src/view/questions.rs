@@ -35,16 +35,16 @@ pub struct QuestionsView {
 pub struct GeneratorView {
     /// What reports call it.
     pub name: String,
-    /// What it is.
+    /// The kind of the generator, such as `llm`.
     pub kind: String,
     /// The most that an answer may cost.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub ceiling: Cost,
     /// Calls that came back.
     pub calls: u64,
-    /// Its answers that were different from all earlier ones.
+    /// How many of its answers were different from all earlier ones.
     pub new: usize,
-    /// How many of those are certified.
+    /// How many of these new answers are certified.
     pub certified: usize,
     /// Failures by name.
     pub failures: BTreeMap<&'static str, u64>,
@@ -104,13 +104,13 @@ impl QuestionsView {
 /// A question at the moment when one of its answers was certified.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnsweredQuestion {
-    /// Which.
+    /// The question.
     pub question: QuestionId,
-    /// The label of the certified final answer: votes for it have the same.
+    /// The number of the certified final answer, which votes for it have as well.
     pub label: Label,
     /// Calls that came back, about the question or about its answers.
     pub calls: u64,
-    /// What they cost.
+    /// What these calls cost.
     pub spent: Cost,
 }
 
@@ -146,7 +146,7 @@ pub struct QuestionOutcome<'a> {
     /// The certified answer's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<&'a str>,
-    /// Its final answer, if answers have them.
+    /// The final answer of the certified answer, if answers have final answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub final_answer: Option<String>,
     /// All answers, in the order in which they came.
@@ -173,7 +173,7 @@ pub struct TriedAnswer<'a> {
     pub status: &'static str,
     /// given, or the name of the service that made it.
     pub from: &'a str,
-    /// Why it was dropped, or what it lacks.
+    /// Why the answer is not certified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

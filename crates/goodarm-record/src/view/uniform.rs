@@ -10,9 +10,9 @@ use super::VerifierView;
 pub struct UniformCost {
     /// The estimate, in the run's unit.
     pub cost: f64,
-    /// The same as a multiple of this run's spend.
+    /// The estimate as a multiple of this run's spend.
     pub times: Option<f64>,
-    /// Calls that every answer would get of each verifier.
+    /// For each verifier, the number of calls that every answer would get.
     pub calls_per_answer: Vec<u64>,
     /// How the estimate is made.
     pub rule: &'static str,
@@ -21,10 +21,10 @@ pub struct UniformCost {
 /// How the estimate is made.
 const RULE: &str = "An estimate. Uniform checking does not know which answers need many calls. So every answer gets, from each verifier, as many calls as the certified answer that needed the most in this run, at this run's mean price.";
 
-/// The same where answers belong to questions.
+/// How the estimate is made where answers belong to questions.
 const RULE_OF_QUESTIONS: &str = "An estimate. Uniform checking does not know which questions need many calls. So every question gets, from each verifier that solves it, as many calls as the certified answer that needed the most in this run, and every answer that was tried gets as many from each other verifier, at this run's mean price. Generating the answers costs what it cost here.";
 
-/// The estimate for the answers that were certified; `None` without certificates.
+/// The estimate, from the calls that certified answers needed; `None` without certificates.
 pub(super) fn uniform(books: &Books, verifiers: &[VerifierView]) -> Option<UniformCost> {
     let certified = books.certified();
     if certified.is_empty() {

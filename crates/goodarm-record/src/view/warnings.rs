@@ -13,9 +13,9 @@ use crate::terms::{RunTerms, ServiceTerms};
 pub struct Warning {
     /// The name of the verifier or generator.
     pub service: String,
-    /// What it is about.
+    /// What the warning is about.
     pub kind: WarningKind,
-    /// In words, with the verifier's name.
+    /// The warning in words, with the service's name.
     pub text: String,
 }
 
@@ -24,20 +24,20 @@ pub struct Warning {
 pub enum WarningKind {
     /// A warning of the verifier itself.
     Reported {
-        /// Counted from 0.
+        /// The index among the service's own warnings.
         index: usize,
         /// Whether calls may not have been fresh.
         weakens_promise: bool,
     },
-    /// Scores below what it declares: the promise rests on that declaration.
+    /// The verifier gave scores below the lowest that it declares: the promise rests on that declaration.
     BelowLowest,
-    /// A recording that ran out.
+    /// A recording ran out, or calls on the same answer were throttled again and again.
     Exhausted,
-    /// It failed, and has never given a score.
+    /// The service failed, and has never given a score.
     NeverScored,
     /// An exact verifier that failed to score some answers.
     Unscored,
-    /// Metered, but its replies do not report their usage.
+    /// The service is metered, but its replies do not report their usage.
     NoUsage,
     /// Far more is reserved for a call than it costs.
     HighCeiling,
@@ -54,7 +54,7 @@ impl WarningKind {
 pub fn warnings(terms: &RunTerms, account: &Account) -> Vec<Warning> {
     let mut services = account.services.iter();
     let all = terms.rows().enumerate().filter_map(|(row, service)| {
-        // Calls are paid, and warned about, with the first criterion.
+        // Cost and warnings of a call are counted for the first criterion.
         let is_paid = service.is_generator || terms.is_called(row);
         let paid = if is_paid { services.next() } else { None };
         let outcomes = match paid {
@@ -174,6 +174,6 @@ fn about_prices(
 
 /// The name in files of scores below the declared lowest.
 pub(super) const BELOW_LOWEST: &str = Failure::Blocking(BlockingFailure::BelowLowest).name();
-/// Fewer bills are too few for a warning.
+/// With fewer scores, there is no warning about prices.
 const SCORES_MIN: u64 = 10;
 const CEILING_TIMES_MAX: f64 = 6.0;
