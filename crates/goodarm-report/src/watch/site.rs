@@ -50,7 +50,7 @@ pub(super) enum WatchRoute {
     State { rank_known: usize },
     /// Everything about one answer.
     Answer { arm: u32 },
-    /// Make no new calls, or make them again.
+    /// Stop making new calls (true), or make them again (false).
     Pause(bool),
 }
 

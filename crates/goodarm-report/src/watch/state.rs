@@ -91,7 +91,7 @@ impl SharedState {
         }
     }
 
-    /// The condition of every service: a criterion has that of its verifier; then the generators.
+    /// The condition of each criterion, which is that of its verifier, and then of each generator.
     fn health(&self, progress: &Progress) -> Vec<ServiceHealth> {
         let Progress { conditions, overview, .. } = progress;
         let verifiers = self.job.conditions.iter().map(|&index| &conditions[index]);
