@@ -16,14 +16,14 @@ pub struct Episode {
     pub spent: Cost,
     /// Calls made, including retries.
     pub pull_count: u64,
-    /// Why it ended; `None` if `watch` ended it.
+    /// Why the session ended; `None` if `watch` ended it.
     pub reason: Option<StopReason>,
 }
 
 /// Calls in flight, in the order in which they will return.
 struct InFlight {
     time: f64,
-    /// Times as bits, which have the same order as the numbers if these are not negative.
+    /// The times of return as bits, which are ordered like the numbers because no time is negative.
     queue: BinaryHeap<Reverse<(u64, Ticket)>>,
     replies: std::collections::BTreeMap<Ticket, (Call, SimulatedReply, Outcome)>,
 }
@@ -35,7 +35,7 @@ pub struct Course {
     pub seed: u64,
     /// Calls in flight at once.
     pub concurrency: usize,
-    /// The budget after the first end of the session, if it is raised then.
+    /// The budget after the session has ended for the first time, if it is raised then.
     pub raised: Option<Cost>,
 }
 
@@ -102,8 +102,8 @@ pub fn run_while(
     }
 }
 
-/// The outcome for all attributes that a call scores: bill, latency and failure are those of the lead;
-/// `others` gives the reply of each attribute.
+/// The outcome for all attributes that a call scores. The lead is the attribute that is called: if its reply is a
+/// failure, the whole call fails. `others` gives the reply of each attribute.
 fn outcome(
     session: &Session,
     lead: AttributeId,
