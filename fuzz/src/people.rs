@@ -30,5 +30,5 @@ pub(crate) fn read(bytes: &[u8]) {
     }
 }
 
-/// Each line waits for the disk.
+/// A low limit, because each line waits for the disk.
 const LINES_MAX: usize = 8;
