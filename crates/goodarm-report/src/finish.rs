@@ -25,9 +25,9 @@ pub struct FinishedRun {
 pub enum PageOutcome {
     /// Written to this file.
     Written(PathBuf),
-    /// Not written: for a run of this size it takes longer than a person waits.
+    /// Not written: making the page of a run of this size takes longer than a person waits.
     TooLarge,
-    /// It could not be written. The run itself is complete.
+    /// The page could not be written. The run itself is complete.
     Failed(ReportError),
 }
 

@@ -27,7 +27,7 @@ impl LengthCounts {
         // Texts that are longer than the limit.
         let mut longer: u64 = self.counts.iter().skip(1).sum();
         for limit in 1..self.counts.len() {
-            // One more unit for each text of at least this length.
+            // Each text of at least this length takes one unit more.
             total += longer;
             if total > total_max {
                 return limit - 1;

@@ -12,10 +12,10 @@ use super::trail::Trail;
 pub(crate) struct ReportData {
     #[serde(flatten)]
     pub(crate) overview: Overview,
-    /// In the order of the file of questions; empty without questions.
+    /// The questions in the order of their file; empty without questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) by_question: Vec<ReportQuestion>,
-    /// In the order of the candidates file.
+    /// The answers in the order of the candidates file.
     pub(crate) answers: Vec<ReportAnswer>,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Gatherer {
 struct ScoredPair {
     arm: ArmId,
     attribute: AttributeId,
-    /// Its index among the pairs that the call scores.
+    /// The index of the pair among those that the call scores.
     place: usize,
     /// Whether the call added a score to it.
     is_new: bool,

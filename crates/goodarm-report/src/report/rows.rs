@@ -48,7 +48,7 @@ pub(crate) struct AnswerDetail {
     pub(crate) n: usize,
     /// Evidence, one for each verifier.
     pub(crate) p: Vec<PairRow>,
-    /// Its share of δ, if shares are lent.
+    /// The answer's share of δ, if shares are lent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) s: Option<LoanView>,
 }

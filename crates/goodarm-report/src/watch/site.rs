@@ -20,7 +20,7 @@ pub(super) fn page() -> SitePage {
 /// Answers the requests about a run.
 pub(super) struct WatchSite {
     shared: Arc<SharedState>,
-    /// One reader of the journal at a time.
+    /// Held by the reader of the journal: there is one at a time.
     journal_turn: Arc<Semaphore>,
 }
 

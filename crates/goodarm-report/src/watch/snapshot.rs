@@ -33,7 +33,7 @@ pub(super) enum Phase {
     Writing {
         ending: EndingView,
     },
-    /// Without an ending if the run was aborted by an error.
+    /// The run has ended; `ending` is `None` if an error aborted it.
     Ended {
         ending: Option<EndingView>,
         told: String,
@@ -140,7 +140,7 @@ impl WatchedCertificate {
     }
 }
 
-/// How many answers were certified at which spend, thinned out when there are many steps.
+/// The number of certified answers over the spending, thinned out when there are many steps.
 #[derive(Clone, Default)]
 pub(super) struct CoverageSteps {
     pub(super) steps: Vec<CoverageStep>,

@@ -33,7 +33,7 @@ struct TriedRow<'a> {
     i: &'a str,
     /// The first letter of its status.
     c: &'a str,
-    /// Its origin.
+    /// The origin of the answer: "given", or the name of its generator.
     o: &'a str,
     /// Why it is not certified.
     #[serde(skip_serializing_if = "Option::is_none")]
