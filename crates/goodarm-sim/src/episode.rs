@@ -59,7 +59,7 @@ pub fn run_while(
     let reason = loop {
         let free = out.queue.len() < concurrency;
         let ask = if free { session.ask() } else { Ok(Ask::Wait) };
-        // By reference: moving a call right after it was written stalls the processor.
+        // The call is used by reference, because moving it right after it was written stalls the processor.
         match ask.as_ref().expect("policies name open, affordable pairs") {
             Ask::Call(call) => {
                 let (arm, attribute) = call.pair().expect("arms of a world answer no questions");
@@ -102,8 +102,8 @@ pub fn run_while(
     }
 }
 
-/// The outcome for all attributes that a call scores. The lead is the attribute that is called: if its reply is a
-/// failure, the whole call fails. `others` gives the reply of each attribute.
+/// The outcome for all attributes that a call scores. Bill, latency and failure are those of the lead, which is the
+/// attribute that is called; `others` gives the reply of each attribute.
 fn outcome(
     session: &Session,
     lead: AttributeId,

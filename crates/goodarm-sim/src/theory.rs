@@ -37,7 +37,7 @@ impl Test {
                 let share = |score: f64| (score - lowest) / (highest - lowest);
                 self.price / growth::beta(share(mean), concentration, share(self.threshold))
             }
-            // One call for any δ: zero to first order.
+            // One call is enough for any δ, so the cost is zero to first order.
             ScoreLaw::Exact => 0.0,
         }
     }
@@ -65,8 +65,8 @@ impl Complexity {
         Self::shared(means, tests, &leads)
     }
 
-    /// The same if calls of `leads[attribute]` score an attribute: a call counts for all attributes that it
-    /// scores, so the one that needs the most calls decides.
+    /// The complexities if an attribute is scored by the calls of `leads[attribute]`. A call counts for all
+    /// attributes that it scores, so the attribute that needs the most calls decides.
     pub fn shared(means: &[Vec<f64>], tests: &[Test], leads: &[usize]) -> Self {
         let of_arm: Vec<Option<f64>> = means
             .iter()

@@ -51,7 +51,7 @@ pub enum AnswersKey {
     Joint,
     /// When the chance that the last answer is certified is below this.
     OneByOne(f64),
-    /// Before any check, until the question has this many; none later.
+    /// Until the question has this many, before anything is checked; none later.
     Fixed(usize),
 }
 

@@ -19,7 +19,7 @@ pub struct QuestionDescription {
     pub good: f64,
     /// The share of good answers of each generator.
     pub generators: Vec<f64>,
-    /// How much questions differ: the correlation of two answers to the same one.
+    /// How much questions differ: the correlation of two answers to the same question.
     pub difficulty: f64,
     /// For each verifier, the mean scores of a good and of a bad answer.
     pub means: Vec<[f64; 2]>,
@@ -186,7 +186,7 @@ impl Described {
         self.spec.laws[attribute.index()]
     }
 
-    /// The probability that a fresh answer of the last generator is good.
+    /// The probability that a fresh answer of the last generator is good; without generators, that a given answer is.
     pub(super) fn theta(&self, question: QuestionId) -> f64 {
         self.asked[question.index()].shares.last().copied().unwrap_or(0.0)
     }
