@@ -11,7 +11,7 @@ pub(crate) struct Rooms {
     pub(crate) left: f64,
     /// All plots of a column leave the largest of their right rooms free.
     pub(crate) right: f64,
-    /// Whether the plot covers the right room of its column, because it has no names there: bars.
+    /// Whether the plot covers the right room of its column: bars have no names there.
     pub(crate) covers_right: bool,
 }
 

@@ -50,7 +50,7 @@ pub enum Legend {
 /// One chart with its title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// For example `(a) Reliable coverage`.
+    /// The title, for example `(a) Reliable coverage`.
     pub title: String,
     /// The chart.
     pub content: PanelContent,

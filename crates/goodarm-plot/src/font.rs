@@ -43,12 +43,12 @@ impl Face {
         Self { size, weight: Weight::Bold }
     }
 
-    /// From baseline to baseline.
+    /// The distance from baseline to baseline.
     pub(crate) const fn line_height(self) -> f64 {
         self.size * 1.3
     }
 
-    /// From the middle of a lowercase line down to its baseline.
+    /// The distance from the middle of a lowercase line down to its baseline.
     pub(crate) const fn drop(self) -> f64 {
         self.size * 0.35
     }

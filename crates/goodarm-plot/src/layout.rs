@@ -126,7 +126,7 @@ impl<'a> Cell<'a> {
         Self { title, legend, chart: chart.unwrap_or_else(|| Box::new(NoData)) }
     }
 
-    /// From the top of the panel to its legend.
+    /// The height from the top of the panel to its legend.
     fn title_room(&self) -> f64 {
         if self.title.is_empty() { 0.0 } else { self.title.height() + PANEL_GAP }
     }

@@ -107,7 +107,7 @@ fn raised(exponent: i32) -> String {
     exponent.to_string().chars().map(raise).collect()
 }
 
-/// Between a number and its unit: a space without a line break.
+/// The space between a number and its unit, at which no line is broken.
 const NARROW_SPACE: &str = "\u{a0}";
 
 /// More digits than any axis can show.

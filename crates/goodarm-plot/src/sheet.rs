@@ -22,7 +22,7 @@ pub(crate) const BLOCK_GAP: f64 = 12.0;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sheet {
     pub(crate) columns: usize,
-    /// From the left edge of the axis label to the right edge of the names.
+    /// The width from the left edge of the axis label to the right edge of the names.
     pub(crate) cell_width: f64,
     /// The height of the box between the axes, unless names need more.
     pub(crate) plot_height: f64,

@@ -71,7 +71,8 @@ pub(super) fn draw(canvas: &mut Canvas, names: &[Name], tracks: &[Track<'_>], pl
     }
 }
 
-/// From the end of a line to its name. If the line ends early, a dotted one first leads to the edge.
+/// Draws a thin line from the end of a line to its name. If the line ends early, a dotted line first leads to the
+/// edge.
 fn draw_leader(canvas: &mut Canvas, end: Spot, name: Spot, plot: Rect) {
     let stroke = Stroke::solid(FAINT, 0.8);
     let edge = spot(f64::max(end.x + LEADER_GAP, plot.right + 2.0), end.y);

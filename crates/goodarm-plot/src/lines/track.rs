@@ -176,7 +176,7 @@ fn coincide(a: &Track<'_>, b: &Track<'_>) -> bool {
         && a.spots.iter().zip(&b.spots).all(near)
 }
 
-/// Each height holds until the next point.
+/// A line with steps: each height holds until the next point.
 fn staircase(spots: &[Spot]) -> Vec<Spot> {
     let mut stairs: Vec<Spot> = Vec::with_capacity(2 * spots.len());
     for at in spots {
@@ -216,7 +216,7 @@ const CROWD_DARK_PERCENT: u8 = 15;
 const TOP_DASHES: &[f64] = &[7.0, 5.0];
 const MARK_ALL_MAX: usize = 14;
 const MARK_SPACING: f64 = 44.0;
-/// The golden ratio: no two multiples of it have the same fractional part.
+/// The inverse of the golden ratio: no two multiples of it have the same fractional part.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 const WHISKER_CAP: f64 = 3.2;
 const WHISKER_STEP: f64 = 7.5;
