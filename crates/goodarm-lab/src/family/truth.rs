@@ -21,9 +21,9 @@ pub struct BiasedSpec {
     pub misleading: f64,
     /// Parameters of the Beta law of the means of right answers.
     pub right_means: [f64; 2],
-    /// The same for wrong answers.
+    /// Parameters of the Beta law of the means of wrong answers.
     pub wrong_means: [f64; 2],
-    /// The same for misleading answers.
+    /// Parameters of the Beta law of the means of misleading answers.
     pub misleading_means: [f64; 2],
     /// Price of each verifier.
     pub prices: Vec<f64>,
