@@ -74,7 +74,7 @@ fn notes(notes: &[String]) -> String {
     notes.iter().map(|note| format!("note: {}\n", printable_note(note))).collect()
 }
 
-/// Prints notes, unless --quiet is given.
+/// Prints notes on standard error, unless `is_quiet`.
 fn tell_notes(texts: &[String], is_quiet: bool) {
     if !is_quiet {
         notes(texts).lines().for_each(terminal::say);

@@ -141,7 +141,7 @@ fn open(
     let job = watched(run.job(), advice::run_command("--resume"));
     let watch = Watch::open(port, job, &run.state(&folder), &run.progress(), control);
     let watch = watch.map_err(|error| page_failure(&error, "--watch-port"))?;
-    // Even with --quiet: the address cannot be guessed.
+    // The address is printed even with --quiet, because it cannot be guessed.
     terminal::say(&format!("watch: {address}"));
     if arguments.json {
         let event = serde_json::json!({"event": "watch", "address": address});
