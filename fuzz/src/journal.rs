@@ -11,7 +11,7 @@ use goodarm_record::journal::{
 
 use crate::folder;
 
-/// Raw bytes: a journal, a torn one, or an error.
+/// Reads raw bytes as a journal. If they are a torn journal, its valid part is a whole one.
 pub(crate) fn read(bytes: &[u8]) {
     let Ok(Some(read)) = read_all(bytes) else { return };
     let valid = usize::try_from(read.tail.len_valid).expect("it is in memory");
