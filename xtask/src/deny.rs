@@ -19,7 +19,7 @@ pub(crate) fn test() -> bool {
     if !succeeds(&["check", "--hide-inclusion-graph", "bans", "licenses", "sources"]) {
         return false;
     }
-    // If GitHub cannot be reached, the list of known holes is missing, which is not a mistake of ours.
+    // If GitHub cannot be reached, the list of known holes is missing. That is not a failure of this check.
     if !succeeds(&["fetch", "db"]) {
         eprintln!("xtask: SKIPPED: known holes of dependencies: their list could not be fetched");
         return true;

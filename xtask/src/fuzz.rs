@@ -128,7 +128,7 @@ const FLAGS: [&str; 6] = [
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
     "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
-    // With this, some libraries draw no random numbers, so that an input always has the same effect.
+    // With this flag, some libraries draw no random numbers, so that an input always has the same effect.
     "--cfg fuzzing",
 ];
 /// Limits of the time and the memory of an input, and of its length: long files find no more than short ones.
