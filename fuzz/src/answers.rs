@@ -10,7 +10,7 @@ use goodarm_live::services::check::{Check, CheckKeys, CheckName};
 
 use crate::halves;
 
-/// Two texts: a final answer is never empty, and equality is symmetric.
+/// Extracts final answers from two texts: none is empty, and equality is symmetric.
 pub(crate) fn extract(bytes: &[u8]) {
     let Some((one, other)) = halves(bytes) else { return };
     for (name, pattern, pointer) in EXTRACTORS {
@@ -35,7 +35,7 @@ const EXTRACTORS: [(ExtractName, Option<&str>, Option<&str>); 7] = [
     (ExtractName::Regex, Some(r"(?i)answer:\s*(\S+)"), None),
 ];
 
-/// A schema, a line of three dashes, and an answer, which is accepted or rejected.
+/// The bytes are a schema, a line of three dashes, and an answer, which is accepted or rejected.
 pub(crate) fn validate(bytes: &[u8]) {
     let Some((schema, answer)) = halves(bytes) else { return };
     let Ok(schema @ serde_json::Value::Object(_)) = serde_json::from_str(schema) else { return };

@@ -14,7 +14,7 @@ pub(crate) fn folder() -> PathBuf {
     FOLDER.with(|folder| folder.path().to_owned())
 }
 
-/// Writes a file of this name and content into it.
+/// Writes a file of this name and content into the folder.
 pub(crate) fn file(name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
     let path = folder().join(name);
     write(&path, bytes.as_ref());

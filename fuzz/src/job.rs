@@ -31,7 +31,7 @@ const POOL: &str = "\
 {\"id\": \"q1\", \"solutions\": [{\"text\": \"Six: 6\", \"cost\": 7}, {\"answer\": \"none\"}]}
 ";
 
-/// A job file with this content, beside all files that the jobs here use.
+/// Writes a job file with this content, beside all files that the jobs here use.
 pub(crate) fn file(text: impl AsRef<[u8]>) -> PathBuf {
     folder::file("answers.jsonl", ANSWERS);
     folder::file("recording.jsonl", RECORDING);
@@ -40,7 +40,7 @@ pub(crate) fn file(text: impl AsRef<[u8]>) -> PathBuf {
     folder::file("job.toml", text)
 }
 
-/// Problems are on existing lines, and the terms of a job read back unchanged from a journal.
+/// Reads a job: problems are on existing lines, and the terms read back unchanged from a journal.
 pub(crate) fn read(bytes: &[u8]) {
     let path = file(bytes);
     match Job::read(&path, &Overrides::default()) {

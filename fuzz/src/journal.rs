@@ -11,7 +11,7 @@ use goodarm_record::journal::{
 
 use crate::folder;
 
-/// Raw bytes: a journal, a torn one, or an error.
+/// Reads raw bytes as a journal. If they are a torn journal, its valid part is a whole one.
 pub(crate) fn read(bytes: &[u8]) {
     let Ok(Some(read)) = read_all(bytes) else { return };
     let valid = usize::try_from(read.tail.len_valid).expect("it is in memory");
@@ -22,8 +22,8 @@ pub(crate) fn read(bytes: &[u8]) {
     assert_eq!(cut.tail.bytes_cut, 0, "a tail is cut once");
 }
 
-/// Bytes as payloads, each up to its end mark: accepted records can be written and read again, and all
-/// readers of runs can process them.
+/// Splits the bytes at end marks into payloads and frames them correctly. Accepted records can be written and read
+/// again, and all readers of runs can process them.
 pub(crate) fn read_records(bytes: &[u8]) {
     let framed = framed(bytes, Link::default());
     if let Ok(Some(read)) = read_all(&framed) {
@@ -35,7 +35,7 @@ pub(crate) fn read_records(bytes: &[u8]) {
         let again =
             read_all(&file.0).expect("what was written is a journal").expect("it has begun");
         let texts = |records: &[Record<'_>]| format!("{records:?}");
-        // Two scores that are not numbers have the same bits but are not equal.
+        // Texts are compared, because a score that is not a number is not equal to itself.
         assert_eq!((&again.header, texts(&again.records)), (&read.header, texts(&read.records)));
     }
     let path = folder::file("journal", &framed);
@@ -46,7 +46,7 @@ pub(crate) fn read_records(bytes: &[u8]) {
 
 fn go_through(path: &std::path::Path) -> Result<(), HistoryError> {
     let mut history = History::open(path)?;
-    // Only a reader that has the candidates makes books for very many arms.
+    // Books for very many arms are not made: only readers that have the candidates make them.
     let question_count = history.terms.questions.as_ref().map_or(0, |asked| asked.count);
     let has_books = history.terms.candidate_count.max(question_count) <= ARMS_MAX;
     let mut books = has_books.then(|| history.problem().map(Books::new)).transpose()?;
@@ -80,14 +80,14 @@ fn read_all(bytes: &[u8]) -> Result<Option<Read>, OpenError> {
     Ok(Some(Read { header: reader.header().clone(), records, tail: reader.finish()? }))
 }
 
-/// What a frame contains of the frame before it.
+/// What a frame depends on in the frame before it: its sequence number and its checksum.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Link {
     pub(crate) sequence: u64,
     pub(crate) crc: u32,
 }
 
-/// Frames around payloads, which end with their marks, as described in `docs/journal-format.md`.
+/// Puts a frame around each payload, which ends with [`END`], as described in `docs/journal-format.md`.
 pub(crate) fn framed(bytes: &[u8], mut link: Link) -> Vec<u8> {
     let mut frames = Vec::new();
     for payload in bytes.split_inclusive(|byte| *byte == END) {

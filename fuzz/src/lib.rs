@@ -24,7 +24,7 @@ use std::alloc::System;
 use cap::Cap;
 use goodarm_data::candidates::Format;
 
-/// A reader that allocates the length that a file claims exceeds this and aborts.
+/// The most memory that a reader may take: one that allocates the length that a file states exceeds this and aborts.
 pub const MEMORY_BYTES_MAX: usize = 1 << 30;
 
 #[global_allocator]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::folder;
 
-/// Raw bytes, and then lines that are sealed correctly.
+/// Reads raw bytes, and then their JSON lines with correct seals.
 pub(crate) fn read(bytes: &[u8]) {
     let path = folder::file("replies.jsonl", bytes);
     if let Err(error) = replies_at(&path) {
@@ -30,5 +30,5 @@ pub(crate) fn read(bytes: &[u8]) {
     }
 }
 
-/// Each line waits for the disk.
+/// A low limit, because each line waits for the disk.
 const LINES_MAX: usize = 8;

@@ -3,7 +3,7 @@
 use goodarm_data::candidates::Candidate;
 use goodarm_live::fuzzing::{answers_call, score_in};
 
-/// A score is a finite number, and a line that answers one call does not answer another.
+/// Reads output: a score is a finite number, and a line that answers one call does not answer another.
 pub(crate) fn output(bytes: &[u8]) {
     if let Some(score) = score_in(bytes) {
         assert!(score.is_finite());

@@ -5,7 +5,7 @@ use goodarm_record::recording::{self, Recording};
 
 use crate::folder;
 
-/// Every verifier that can be read is listed.
+/// Reads a recording: every verifier that can be read is listed.
 pub(crate) fn read(bytes: &[u8]) {
     let path = folder::file("recording.jsonl", bytes);
     let names = recording::verifiers(&path);

@@ -24,7 +24,7 @@ thread_local! {
     static EXCHANGE: Exchange = exchange();
 }
 
-/// A server with this response gives a score from 0 to 1, or a failure.
+/// A server with this response gives a failure or a finite score, which is from 0 to 1 unless the verifier is `http`.
 pub(crate) fn receive(verifier: &str, bytes: &[u8]) {
     EXCHANGE.with(|Exchange { runtime, listener, job }| {
         for verifier in job.verifiers().iter().filter(|known| known.name.starts_with(verifier)) {

@@ -13,12 +13,12 @@ use crate::folder;
 use crate::job;
 use crate::journal::{Link, framed};
 
-/// A resumed run ends, and can be audited.
+/// Resumes a run, which ends and can be audited.
 pub(crate) fn resume(bytes: &[u8]) {
     resume_of(JOB, &FIRST_FRAME, bytes);
 }
 
-/// The same for a run with questions.
+/// Resumes a run with questions, which ends and can be audited.
 pub(crate) fn resume_questions(bytes: &[u8]) {
     resume_of(ASKING, &ASKING_FIRST_FRAME, bytes);
 }

@@ -5,7 +5,8 @@ use goodarm_data::template::{TEXT_BYTES_MAX, Template};
 
 use crate::halves;
 
-/// A template, a line of three dashes, and a candidate's object. A field is only ever data.
+/// The bytes are a template, a line of three dashes, and a candidate's object. The text of a field is never read as a
+/// template.
 pub(crate) fn render(bytes: &[u8]) {
     let Some((source, fields)) = halves(bytes) else { return };
     let fields = if fields.is_empty() { FIELDS } else { fields };

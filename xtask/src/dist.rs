@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use crate::cargo;
 use crate::tools::{self, runs};
 
-/// Linux without a C library of its own: runs on every distribution.
+/// Linux with a C library inside the program: it runs on every distribution.
 const TARGET: &str = "x86_64-unknown-linux-musl";
 
 pub(crate) fn dist() -> bool {
-    // Without rustup the target may still be there; the build says so if it is not.
+    // Without rustup the target may still be there; if it is not, the build fails with a message.
     let _ = Command::new("rustup").args(["target", "add", TARGET]).status();
     tools::install("musl-gcc", "musl-tools");
     let arguments = ["build", "--profile", "dist", "-p", "goodarm", "--target", TARGET];
@@ -53,7 +53,7 @@ fn start_time(binary: &Path) -> Option<Duration> {
     times.get(STARTS / 2).copied()
 }
 
-/// Whether the file names no interpreter that would load libraries.
+/// Whether the binary names no dynamic loader.
 fn is_static(binary: &Path) -> bool {
     let bytes = std::fs::read(binary).unwrap_or_default();
     !bytes.windows(LOADER.len()).any(|window| window == LOADER)

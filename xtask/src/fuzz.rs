@@ -54,7 +54,7 @@ fn run(target: Option<&str>, seconds: u64) -> bool {
     })
 }
 
-/// Each target has a folder with its corpus.
+/// The names of all targets: each has a folder in the corpus.
 fn target_names() -> Vec<String> {
     let folders = fs::read_dir(CORPUS).into_iter().flatten().flatten();
     let mut names: Vec<String> =
@@ -63,14 +63,14 @@ fn target_names() -> Vec<String> {
     names
 }
 
-/// The program, made with marks in all of its code and in that of its dependencies.
+/// Builds the fuzzer with coverage marks in its code and in that of its dependencies, and returns its path.
 fn build() -> Option<PathBuf> {
     tools::install("c++", "g++");
     let host = tools::host()?;
     let folder = work_folder().join("build");
     let arguments = ["build", "--quiet", "--package", "goodarm-fuzz", "--bin", "goodarm-fuzz"];
     eprintln!("xtask: fuzzing: cargo {}", arguments.join(" "));
-    // With a target of its own, the flags are not those of build scripts.
+    // With `--target`, the flags do not apply to build scripts.
     let mut command = cargo(&arguments);
     command.args(["--target", &host]).env("CARGO_TARGET_DIR", &folder);
     let program = folder.join(&host).join("debug/goodarm-fuzz");
@@ -81,7 +81,7 @@ fn build() -> Option<PathBuf> {
 fn fuzz_one(program: &Path, name: &str, seconds: u64) -> bool {
     let [corpus, crashes, logs, disk] =
         ["corpus", "crashes", "logs", "tmp"].map(|folder| work_folder().join(folder).join(name));
-    // A resumed run waits for the disk often: in memory that takes no time.
+    // A resumed run often waits for the disk; a folder in memory takes no time.
     let memory = Path::new("/dev/shm");
     let temporary =
         if memory.is_dir() { memory.join(format!("goodarm-fuzz-{name}")) } else { disk };
@@ -128,9 +128,9 @@ const FLAGS: [&str; 6] = [
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
     "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
-    // Some libraries then draw no random numbers of their own, so that an input does the same again.
+    // With this flag, some libraries draw no random numbers, so that an input always has the same effect.
     "--cfg fuzzing",
 ];
-/// Seconds for one input, memory, and its length: long files find no more than short ones.
+/// Limits of the time and the memory of an input, and of its length: long files find no more than short ones.
 const LIMITS: [&str; 4] =
     ["-timeout=20", "-rss_limit_mb=2048", "-max_len=4096", "-use_value_profile=1"];

@@ -21,7 +21,7 @@ use self::timing::Timing;
 
 const FORMAT: Step = ("formatting", &["fmt", "--all", "--check"]);
 const LINTS: Step = ("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
-// The fuzzer's program has no tests: asked for by `--bins`, it would begin to fuzz.
+// The fuzzer is left out: it has no tests, and `--bins` would make it begin to fuzz.
 const UNIT_TESTS: Step =
     ("unit tests", &["test", "--workspace", "--exclude", "goodarm-fuzz", "--lib", "--bins", "--"]);
 const TESTS: Step = ("tests", &["test", "--workspace", "--tests", "--"]);
@@ -66,7 +66,7 @@ fn test(work: fn(&mut Timing) -> bool) -> bool {
     is_good
 }
 
-/// For the inner loop: nothing is installed, and no test takes long.
+/// For the inner loop: nothing but the toolchain is installed, and no test takes long.
 fn fast_test(timing: &mut Timing) -> bool {
     [FORMAT, LINTS, UNIT_TESTS].into_iter().all(|step| run(timing, step, None))
 }
@@ -93,8 +93,8 @@ fn whole_test(timing: &mut Timing) -> bool {
         && timing.step("Python tests", python::test)
 }
 
-/// Runs a step of cargo. Test programs print the time of each test: that needs an option which is not
-/// stable, so they, and not the compiler, are told to accept it.
+/// Runs a step of cargo. Test programs print the time of each test. This option is not stable, so RUSTC_BOOTSTRAP is
+/// set for the test programs, but not for the compiler.
 fn run(timing: &mut Timing, (name, arguments): Step, model_python: Option<&Path>) -> bool {
     eprintln!("xtask: {name}: cargo {}", arguments.join(" "));
     let mut command = cargo(arguments);
@@ -120,7 +120,7 @@ fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Without rustup there is nothing to install with; the step that needs the part then says so.
+/// Installs missing components. Without rustup this does nothing, and the step that needs one fails.
 fn install_components() {
     for component in COMPONENTS {
         let subcommand = if component == "rustfmt" { "fmt" } else { component };

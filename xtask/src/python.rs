@@ -6,8 +6,7 @@ use std::process::Command;
 use crate::timing::Timing;
 use crate::tools::{self, runs, succeeds};
 
-/// Builds the wheel as tests build everything, installs it into a fresh environment, and runs the
-/// Python tests there.
+/// Builds the wheel with the profile `dev`, installs it into a fresh environment, and runs the Python tests there.
 pub(crate) fn test(timing: &mut Timing) -> bool {
     let Some(tools) = environment("python-tools", &TEST_PACKAGES) else { return false };
     let Some(wheel) = build(&tools, &["--profile", "dev"]) else { return false };
@@ -20,7 +19,7 @@ pub(crate) fn test(timing: &mut Timing) -> bool {
 /// Builds the wheel for a release, prints its size, and imports it.
 pub(crate) fn wheel() -> bool {
     let Some(tools) = environment("python-tools", &TEST_PACKAGES) else { return false };
-    // Linked against an old C library by zig, it runs on every Linux of the last ten years.
+    // zig links the wheel against an old C library, so that it runs on every Linux of the last ten years.
     let _ = Command::new(&tools).args(["-m", "pip", "install", "--quiet", "ziglang"]).status();
     let arguments = ["--profile", "dist", "--zig", "--compatibility", "manylinux2014"];
     let Some(wheel) = build(&tools, &arguments) else { return false };
@@ -52,7 +51,7 @@ fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     None
 }
 
-/// The path of a wheel that was built now.
+/// Builds a wheel, and returns its path.
 fn build(python: &Path, arguments: &[&str]) -> Option<PathBuf> {
     let out = tools::target().join("wheels");
     let _ = std::fs::remove_dir_all(&out);

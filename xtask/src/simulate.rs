@@ -3,7 +3,7 @@
 use crate::cargo;
 use crate::tools::runs;
 
-/// `None` if the arguments are wrong.
+/// Runs the simulation; `None` if the arguments are wrong.
 pub(crate) fn simulate(arguments: &[String]) -> Option<bool> {
     let (first, count) = seeds(arguments)?;
     eprintln!("xtask: {count} seeds from {first} on");

@@ -53,14 +53,16 @@ impl Timing {
     }
 }
 
-/// `test validity::coverage ... ok <1.234s>`, as test programs print it when asked for times.
+/// Time and name from a line such as `test validity::coverage ... ok <1.234s>`, which test programs print when asked
+/// for times.
 fn libtest_time(line: &str) -> Option<(Duration, String)> {
     let (name, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
     let (_, time) = rest.split_once('<')?;
     Some((seconds(time.strip_suffix("s>")?)?, name.to_owned()))
 }
 
-/// `12.34s call     test_run.py::test_resume`, as pytest prints its slowest tests.
+/// Time and name from a line such as `12.34s call     test_run.py::test_resume`, which pytest prints for its slowest
+/// tests.
 fn pytest_time(line: &str) -> Option<(Duration, String)> {
     let (time, rest) = line.split_once("s call ")?;
     Some((seconds(time.trim())?, rest.trim().to_owned()))

@@ -38,8 +38,8 @@ pub struct ExperimentSpec {
     /// Whether arms are shuffled in every repetition.
     #[serde(default = "yes")]
     pub shuffled: bool,
-    /// Whether a trial ends once every good arm is certified, which a real session could not know: to
-    /// measure the cost of that.
+    /// Whether a trial ends once every good arm is certified, in order to measure what that costs. A real session
+    /// could not know when that is.
     #[serde(default)]
     pub until_all_good: bool,
     /// Claims about the certified answers, made from labels after each trial; for worlds that have the
@@ -115,7 +115,7 @@ pub enum Budgets {
     Normalized(Vec<f64>),
 }
 
-/// Why a valid budget may be nothing, or infinite, in a world.
+/// Why a normalized budget is zero or infinite in a world; empty if the number in the file is not valid.
 fn budget_hint(written: f64, amount: f64) -> &'static str {
     if !(written > 0.0 && written.is_finite()) {
         ""
@@ -135,7 +135,7 @@ impl Budgets {
     }
 }
 
-/// One combination; each of its repetitions is a trial.
+/// One combination of world, method, δ, budget and concurrency; each of its repetitions is a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// Index into the worlds.
@@ -157,7 +157,7 @@ pub struct Experiment {
     pub spec: ExperimentSpec,
     /// Every combination, in the order worlds, δ, concurrency, budgets, methods.
     pub cells: Vec<Cell>,
-    /// The instance of each world that is the same in all repetitions.
+    /// The instance of each world; `None` if every repetition has its own.
     fixed: Vec<Option<Arc<Instance>>>,
 }
 
@@ -201,8 +201,8 @@ impl Experiment {
         }
     }
 
-    /// Runs all trials, in the order of the cells and their repetitions. Trials that had not begun when
-    /// `cancelled` became true are missing; `progress` gets the number of finished trials.
+    /// Runs all trials, in the order of the cells and their repetitions. Trials that had not begun when `cancelled`
+    /// became true are `None`; `progress` gets the number of finished trials.
     pub fn run(
         &self,
         cancelled: &AtomicBool,
@@ -260,7 +260,7 @@ impl Experiment {
         }
     }
 
-    /// Does not depend on method, budget or δ, so that all of them get the same draws.
+    /// The seed of a trial. It does not depend on method, budget or δ, so that all of them get the same draws.
     fn seed(&self, world: usize, repetition: u64) -> u64 {
         Random::at(self.spec.seed, &[world as u64, repetition]).bits()
     }

@@ -69,19 +69,19 @@ pub enum Means {
     ExpensiveDecoys {
         /// Price of each of the four attributes.
         prices: [f64; 4],
-        /// Good gaps are multiplied by this.
+        /// The factor of the gaps of good arms.
         scale: f64,
         /// Whether good arms are harder on the cheap attributes than on the expensive one.
         #[serde(default)]
         hard_cheap: bool,
     },
-    /// Six good arms, and six bad ones that fail one attribute by one small gap.
+    /// Six good arms, and six bad ones that fail one attribute, all by the same gap.
     OneFailure {
         /// Price of each of the four attributes.
         prices: [f64; 4],
         /// Which attribute bad arms fail, counted from 0.
         fails: usize,
-        /// The gap.
+        /// How far the means of bad arms are below the threshold.
         gap: f64,
     },
     /// Many answers and three verifiers like GSM8K's: a format check, one solution, a majority of five;
@@ -89,7 +89,7 @@ pub enum Means {
     Gsm8kLike {
         /// The number of arms.
         arms: usize,
-        /// The share whose solutions mostly agree.
+        /// The share of arms whose solutions mostly agree.
         good: f64,
         /// Price of each of the three attributes.
         prices: [f64; 3],
@@ -119,8 +119,8 @@ pub enum Means {
         /// Prices are between 1 and this, uniform on a log scale.
         price_max: f64,
     },
-    /// Arms at the threshold on one attribute and well above it on the others: every certificate is wrong,
-    /// and the hardest one to avoid.
+    /// Arms at the threshold on one attribute and well above it on the others: every certificate of such an arm is
+    /// wrong, and no wrong certificate is harder to avoid.
     BoundaryNull {
         /// The number of arms.
         arms: usize,
@@ -152,7 +152,7 @@ pub enum Means {
         criteria: usize,
         /// The price of a call.
         price: f64,
-        /// Whether all criteria that an answer meets have the same mean, and all that it fails another one.
+        /// Whether all criteria that an answer meets have the same mean, and so do all that it fails.
         #[serde(default)]
         alike: bool,
     },
@@ -187,7 +187,7 @@ pub enum BillSpec {
         /// The part of the variance of log bills that depends on the answer alone.
         #[serde(default)]
         between: f64,
-        /// The part that depends on the pair.
+        /// The part of this variance that depends on answer and verifier.
         #[serde(default)]
         between_pairs: f64,
     },
@@ -548,7 +548,7 @@ fn random(arms: usize, good: [f64; 2], price_max: f64, seed: u64) -> Skeleton {
             .iter()
             .map(|threshold| (0.12 + 0.38 * random.uniform()) * room(threshold) / 0.5)
             .collect();
-        // At least one good arm, or there is nothing to certify.
+        // The first arm is good; otherwise there might be nothing to certify.
         if arm > 0 && random.uniform() > share {
             let failing = 1 + random.below(attributes as u64);
             for _ in 0..failing {
@@ -568,7 +568,7 @@ fn bimodal(arms: usize, good: f64, laws: [[f64; 2]; 2], price_max: f64, seed: u6
         (0..attributes).map(|_| libm::exp(random.uniform() * libm::log(price_max))).collect();
     let gaps: Vec<Vec<f64>> = (0..arms)
         .map(|arm| {
-            // At least one good arm, or there is nothing to certify.
+            // The first arm is of the better kind; otherwise there might be nothing to certify.
             let [a, b] = laws[usize::from(arm > 0 && random.uniform() > good)];
             prices.iter().map(|_| random.beta(a, b) - 0.5).collect()
         })
@@ -579,7 +579,7 @@ fn bimodal(arms: usize, good: f64, laws: [[f64; 2]; 2], price_max: f64, seed: u6
 fn rubric(arms: usize, good: f64, criteria: usize, alike: bool, seed: u64) -> Vec<Vec<f64>> {
     let mut random = Random::at(seed, &[0x52]);
     let mut row = |arm: usize| {
-        // At least one good arm, or there is nothing to certify.
+        // The first arm is good; otherwise there might be nothing to certify.
         let is_good = arm == 0 || random.uniform() < good;
         let fails_surely = random.below(criteria as u64);
         let mut gaps_of_all = [None; 2];

@@ -22,7 +22,7 @@ pub use run::{ExperimentRun, FigureSection};
 /// The recorded answers that an experiment replays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataSource {
-    /// It replays none.
+    /// The experiment replays no answers.
     NotNeeded,
     /// The file of `--data`.
     Argument,
@@ -40,7 +40,7 @@ pub struct FigureSpec {
     pub experiments: &'static [(&'static str, &'static str)],
     /// The recorded answers that it replays.
     pub data: DataSource,
-    /// Draws it.
+    /// Draws the figure from the runs of its experiments.
     pub draw: fn(&[ExperimentRun]) -> DrawnFigure,
 }
 
@@ -59,7 +59,7 @@ impl From<Figure> for DrawnFigure {
     }
 }
 
-/// A figure. Its only experiment has its name, unless experiments are listed.
+/// Makes a [`FigureSpec`]. If no experiments are listed, it has one with the same name.
 macro_rules! figure {
     ($name:literal, $title:literal, $draw:path) => {
         figure!($name, $title, $draw, DataSource::NotNeeded, [$name])
@@ -228,7 +228,7 @@ impl ExperimentRun {
         one.len() == other.len() && one.iter().zip(&other).all(is_same)
     }
 
-    /// The largest share of calls in the targeted branch, over all cells of a method.
+    /// The largest share of calls that the policy's branch `target` chose, over all cells of a method.
     fn targeted(&self, method: &str) -> f64 {
         let cells = self.summaries.iter().filter(|cell| cell.method == method);
         let shares = cells.map(|cell| {
@@ -252,7 +252,7 @@ fn real(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// A method has the same look in every figure. The first prefix of its name in the list decides.
+/// The look of a method, the same in every figure: that of the first prefix of its name in the list.
 fn look_of(method: &str) -> Look {
     const LOOKS: [(&str, usize); 34] = [
         ("one by one", 12),

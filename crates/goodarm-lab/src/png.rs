@@ -13,7 +13,7 @@ use crate::lab_error::LabError;
 ///
 /// # Errors
 ///
-/// If it has too many pixels.
+/// The picture would have too many pixels, or cannot be encoded.
 pub fn png(figure: &Figure) -> Result<Vec<u8>, LabError> {
     let options = Options {
         font_family: FAMILY.to_owned(),
@@ -46,5 +46,5 @@ static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
 
 /// The typeface whose widths the layout of figures uses.
 const FAMILY: &str = "Noto Sans";
-/// The height follows from it.
+/// The width of a picture; the height follows from it.
 const PIXEL_WIDTH: f32 = 1600.0;

@@ -29,7 +29,7 @@ impl Estimate {
         Self { mean, error: libm::sqrt(variance / count) }
     }
 
-    /// With this many digits after the point.
+    /// Mean and error, with this many digits after the point.
     fn text(self, digits: usize) -> String {
         format!("{:.digits$} ± {:.digits$}", self.mean, self.error)
     }
@@ -93,11 +93,11 @@ pub struct LabelSummary {
     pub delta: f64,
     /// The share of orders in which the claim was made.
     pub claimed: Estimate,
-    /// The share of orders in which it was made and is false.
+    /// The share of orders in which the claim was made although it is false.
     pub false_claims: Estimate,
     /// The number of labels until the claim, over the orders in which it was made.
     pub labels: Estimate,
-    /// Their standard deviation.
+    /// The standard deviation of this number.
     pub deviation: f64,
 }
 
@@ -151,7 +151,7 @@ impl CellSummary {
         "branches",
     ];
 
-    /// The numbers of a cell in such a table.
+    /// The row of this cell in a table with these titles.
     pub fn row(&self) -> [String; Self::TITLES.len()] {
         let branches = self.branch_share.iter();
         let branches = branches.map(|(name, share)| format!("{name} {:.4}", share.mean));

@@ -27,10 +27,10 @@ use goodarm_report::words::printable;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CalibrateError {
-    /// The wanted precision.
+    /// The wanted precision is not between 0 and 1.
     #[error("precision: {0}")]
     Precision(OutsideUnitInterval),
-    /// The error probability.
+    /// The error probability is not between 0 and 1.
     #[error("delta: {0}")]
     Delta(OutsideUnitInterval),
     /// A job about questions makes its answers during a run.
@@ -38,14 +38,14 @@ pub enum CalibrateError {
         "{}: the job is about questions: its answers are made during a run, and a recording has none of them; calibrate a job of answers to such questions, with the same verifiers", .0.display()
     )]
     Questions(PathBuf),
-    /// There is no recording yet; the calls for one, and their cost.
+    /// There is no recording yet. The error has the calls that one needs, and their cost.
     #[error("{}: there is no recording; one with {calls} calls a pair costs {cost} at most", path.display())]
     NoRecording {
         /// The job.
         job: PathBuf,
         /// The missing recording.
         path: PathBuf,
-        /// Calls of each verifier on each answer that suffice.
+        /// A number of calls of each verifier on each answer that is enough.
         calls: u64,
         /// The most that they cost.
         cost: String,
@@ -101,7 +101,7 @@ pub struct CalibrationRequest<'a> {
     pub precision: f64,
     /// The error probability.
     pub delta: f64,
-    /// The number of labels that the path is planned for; by default those at hand.
+    /// The number of labels that the path of thresholds is planned for; by default the number of labels at hand.
     pub planned_labels: Option<u64>,
 }
 
@@ -122,7 +122,7 @@ pub fn calibrate(request: &CalibrationRequest<'_>) -> Result<CalibrationReport, 
     Ok(data.report(&path, &walked))
 }
 
-/// The goal, checked.
+/// The goal; the error names the precision or δ that is not valid.
 fn goal(request: &CalibrationRequest<'_>) -> Result<Goal, CalibrateError> {
     Goal::new(request.precision, 0.5).map_err(CalibrateError::Precision)?;
     Goal::new(request.precision, request.delta).map_err(CalibrateError::Delta)
@@ -139,7 +139,7 @@ pub fn new_job_text(
     job_text::with_thresholds(job, report).map(Some)
 }
 
-/// As JSON.
+/// The report as JSON.
 pub fn json(report: &CalibrationReport) -> String {
     serde_json::to_string_pretty(report).expect("plain data")
 }

@@ -20,7 +20,7 @@ use goodarm_report::words::counted;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ForecastError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}: {error}", path.display())]
     File {
         /// The file.
@@ -28,7 +28,7 @@ pub enum ForecastError {
         /// The system's error.
         error: io::Error,
     },
-    /// It is not a valid plan file.
+    /// The file is not a valid plan file.
     #[error("{}: {error}", path.display())]
     Text {
         /// The file.
@@ -36,13 +36,13 @@ pub enum ForecastError {
         /// The line, and what was expected.
         error: TomlError,
     },
-    /// It is an invalid job.
+    /// The file is an invalid job.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// It is an invalid recording.
+    /// The recording is invalid.
     #[error("{0}")]
     Recording(String),
-    /// A recording without an answer that all verifiers scored.
+    /// The recording has no answer that all verifiers scored.
     #[error("no answer has outcomes of every verifier")]
     NoAnswers,
     /// A job about questions makes new answers, which a recording does not have.
@@ -54,12 +54,12 @@ pub enum ForecastError {
 pub struct Forecast {
     /// What is simulated.
     pub spec: PlanSpec,
-    /// Answers, or questions, of the job for each one that is simulated.
+    /// The number of answers, or of questions, of the job for each simulated one.
     pub scale: f64,
 }
 
 impl Forecast {
-    /// A note that only a part of the job is simulated, if so.
+    /// A note that only a part of the job is simulated; `None` if all of it is.
     pub fn share_note(&self, job: &Job) -> Option<String> {
         let (all, noun, count) = match (&job.questions, self.spec.questions) {
             (Some(questions), Some(count)) => (questions.list.len(), "question", count),
@@ -80,7 +80,7 @@ pub fn good_share(job: &Job) -> f64 {
     job.settings.expect.map_or(GOOD_SHARE, |expect| expect.good)
 }
 
-/// The most calls of a fixed design, and their cost.
+/// The most calls of a run with the policy `fixed`, and their cost.
 pub struct DesignCost {
     /// The most calls.
     pub call_max: u64,
@@ -113,7 +113,7 @@ pub fn design(job: &Job, calls: u64) -> DesignCost {
     design
 }
 
-/// A job's verifiers, with the answers of its `[expect]`, or a guess.
+/// The forecast of a job: its verifiers, and answers as its `[expect]` describes them, or a guess.
 pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
     // A recording certifies nothing: the plan is for the run after it.
     let settings = Some(&job.settings).filter(|settings| !settings.is_recording());
@@ -134,7 +134,7 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
     }
 }
 
-/// The price of a call is its ceiling.
+/// A verifier of the job as a plan describes it; the price of a call is its ceiling.
 fn verifier(job: &Job, terms: &VerifierTerms) -> PlanVerifier {
     let criterion = terms.criterion.as_ref();
     let lead = criterion.map(|criterion| &job.terms.verifiers[criterion.first]);
@@ -170,13 +170,13 @@ fn of_answers(job: &Job, spec: PlanSpec) -> Forecast {
     Forecast { spec: PlanSpec { budget, answers: answers.collect(), ..spec }, scale }
 }
 
-/// A job about questions: a sample stands for all, with the given answers to them.
+/// The forecast of a job about questions: a sample of them stands for all, with their given answers.
 fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
     let simulated = terms.count.min(SIMULATED_QUESTIONS_MAX);
     let scale = ratio(terms.count, simulated.max(1));
     let mut given_each = vec![0; terms.count];
     terms.answers.iter().for_each(|&(question, _)| given_each[question as usize] += 1);
-    // Evenly over the file: questions with answers may come first.
+    // The sample is spread evenly over the file, because questions with answers may come first.
     let places = (0..simulated).map(|place| place * terms.count / simulated.max(1));
     let given_each = places.map(|place| given_each[place]).collect();
     let generator = |terms: &GeneratorTerms| PlanGenerator {
@@ -184,7 +184,7 @@ fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
         price: terms.ceiling.units(),
         good: None,
     };
-    // Each question has the same share of a union, for any number of simulated questions.
+    // The guarantee `union` divides δ equally: each simulated question gets the same share as in the job.
     let is_union = job.settings.guarantee == GuaranteeName::Union;
     let spec = PlanSpec {
         delta: if is_union { spec.delta / scale } else { spec.delta },
@@ -199,7 +199,7 @@ fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
     Forecast { spec, scale }
 }
 
-/// The mean scores of a good answer of a job, or of a bad one.
+/// The mean scores of a good or of a bad answer of a job, one for each verifier.
 pub fn means(job: &Job, is_good: bool) -> Vec<f64> {
     let expected = job.terms.verifiers.iter().map(|terms| expected_means(job, terms));
     expected.map(|[good, bad]| if is_good { good } else { bad }).collect()

@@ -28,7 +28,7 @@ pub struct PlanInput {
     pub spec: PlanSpec,
     /// Notes about how a job's candidates were read.
     pub candidate_notes: Vec<String>,
-    /// A note that only a part of the job is simulated, if so.
+    /// A note that only a part of the job is simulated; `None` if all of it is.
     pub share_note: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl PlanInput {
         let forecast = forecast::of_job(&job, REPETITIONS);
         let mut share_note = forecast.share_note(&job);
         let mut spec = forecast.spec;
-        // A recording has all answers.
+        // A recording has all answers, so all of the job is simulated, with the whole budget.
         if overrides.recording.is_some() {
             if job.questions.is_some() {
                 return Err(ForecastError::RecordingOfQuestions);

@@ -115,7 +115,7 @@ fn shown(units: f64) -> String {
     about(units, Unit::default())
 }
 
-/// 1 answer, 2.5 answers.
+/// A number of answers: 1 answer, 2.5 answers.
 fn answers_about(median: f64) -> String {
     format!("{median} {}", if (median - 1.0).abs() < f64::EPSILON { "answer" } else { "answers" })
 }

@@ -13,19 +13,20 @@ pub(crate) struct AxisSpan {
 }
 
 impl AxisSpan {
-    /// 0 at the start, 1 at the end, less or more outside. `None` if the axis cannot show the value.
+    /// The place of a value: 0 at the start of the axis, 1 at the end, less or more outside. `None` if the axis
+    /// cannot show the value.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         transformed(self.scale, value).map(|number| self.fraction(number))
     }
 
-    /// The same for a number in the scale of the axis.
+    /// The place of a number that is already in the scale of the axis.
     pub(crate) fn fraction(&self, number: f64) -> f64 {
         (number - self.start) / (self.end - self.start)
     }
 }
 
-/// The range that the axis asks for, or the range of these values with a margin on both sides, a part of their
-/// spread. `None` if no value can be shown.
+/// The range that the axis asks for, or the range of these values with a margin on both sides. The margin is given as
+/// a part of the spread of the values. `None` if no value can be shown.
 pub(crate) fn fit(axis: &Axis, values: &[f64], margin: f64) -> Option<AxisSpan> {
     let scale = axis.scale;
     let numbers: Vec<f64> = values.iter().filter_map(|&value| transformed(scale, value)).collect();
@@ -47,8 +48,8 @@ pub(crate) fn transformed(scale: Scale, value: f64) -> Option<f64> {
     }
 }
 
-/// Where an axis must reach to show values (value, error) and their errors. Errors do not stretch it below zero
-/// if no value is negative.
+/// The values that an axis must include to show these pairs of a value and its error. Errors do not stretch the axis
+/// below zero if no value is negative.
 pub(crate) fn ends(values: &[(f64, f64)]) -> Vec<f64> {
     let is_positive = values.iter().all(|(value, _)| *value >= 0.0);
     let floor = if is_positive { 0.0 } else { f64::NEG_INFINITY };

@@ -16,7 +16,7 @@ use crate::sheet::{AXIS_LABEL, Sheet, TICK_LABEL, VALUE};
 pub(crate) struct Bars<'a> {
     chart: &'a BarChart,
     y: Ruler,
-    /// Per series and bar.
+    /// The printed value of each bar, series by series.
     values: Vec<Vec<String>>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Bars<'a> {
         self.chart.groups.iter().map(|name| TICK_LABEL.wrap(name, each, GROUP_LINES_MAX)).collect()
     }
 
-    /// Includes groups without a name.
+    /// The number of groups, including groups without a name.
     fn group_count(&self) -> usize {
         let bars = self.chart.series.iter().map(|series| series.bars.len()).max().unwrap_or(0);
         bars.max(self.chart.groups.len()).max(1)
@@ -165,7 +165,7 @@ pub(crate) fn entries(chart: &BarChart) -> Vec<LegendEntry> {
         .collect()
 }
 
-/// All in the unit of the largest value.
+/// The printed values of all bars, in the unit of the largest.
 fn value_labels(chart: &BarChart) -> Vec<Vec<String>> {
     let bars = chart.series.iter().flat_map(|series| &series.bars);
     let values: Vec<f64> = bars.map(|bar| shown(bar).unwrap_or(0.0)).collect();

@@ -237,7 +237,7 @@ fn trail(spots: &[Spot]) -> String {
     data
 }
 
-/// Two digits after the point, which is finer than any printer. Never NaN, and never too large for the
+/// A number with two digits after the point, which is finer than any printer. Never NaN, and never too large for the
 /// arithmetic of a renderer.
 pub(crate) fn number(value: f64) -> String {
     let value = if value.is_finite() { value.clamp(-NUMBER_MAX, NUMBER_MAX) } else { 0.0 };
@@ -268,7 +268,7 @@ const SQUARE: [(f64, f64); 4] = [(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-
 const TRIANGLE: [(f64, f64); 3] = [(0.0, -1.2), (1.12, 0.82), (-1.12, 0.82)];
 const DIAMOND: [(f64, f64); 4] = [(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)];
 
-/// The first that is installed is used. Each is a free typeface, or has the widths of one.
+/// The first of these typefaces that is installed is used. Each is a free typeface, or has the widths of one.
 const FONT_FAMILIES: &str =
     "'Noto Sans', 'Open Sans', 'Liberation Sans', Arimo, Helvetica, Arial, sans-serif";
 

@@ -9,9 +9,9 @@ use crate::sheet::{AXIS_LABEL, Sheet};
 #[derive(Default)]
 pub(crate) struct Rooms {
     pub(crate) left: f64,
-    /// The plots of a column all leave the largest of these free.
+    /// All plots of a column leave the largest of their right rooms free.
     pub(crate) right: f64,
-    /// Its plot covers the right room of its column: bars have no names there.
+    /// Whether the plot covers the right room of its column: bars have no names there.
     pub(crate) covers_right: bool,
 }
 
@@ -21,7 +21,7 @@ pub(crate) trait Chart {
         Rooms::default()
     }
 
-    /// Height that it needs below a plot of this width.
+    /// Height that the chart needs below a plot of this width.
     fn bottom_room(&self, _width: f64) -> f64 {
         0.0
     }

@@ -5,11 +5,11 @@ use crate::look::Look;
 /// One figure of a paper: a title, some panels, a caption.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// Above the panels; nothing if empty.
+    /// The text above the panels; may be empty.
     pub title: String,
-    /// Below the panels; nothing if empty.
+    /// The text below the panels; may be empty.
     pub caption: String,
-    /// Row by row.
+    /// The panels, row by row.
     pub panels: Vec<Panel>,
     /// How many panels are side by side.
     pub columns: usize,
@@ -24,13 +24,13 @@ impl Figure {
         Self { title, caption, panels, columns: 1, legend: Legend::InPanels }
     }
 
-    /// With this many panels side by side.
+    /// The figure with this many panels side by side.
     #[must_use]
     pub fn in_columns(self, columns: usize) -> Self {
         Self { columns, ..self }
     }
 
-    /// With the names of methods once for all panels.
+    /// The figure with the names of methods once for all panels.
     #[must_use]
     pub fn with_shared_legend(self) -> Self {
         Self { legend: Legend::Shared, ..self }
@@ -40,7 +40,7 @@ impl Figure {
 /// Where the names of methods are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Legend {
-    /// Each panel names its own: lines at their right ends, bars in a row above.
+    /// Each panel names its own methods: lines at their right ends, bars in a row above.
     #[default]
     InPanels,
     /// Once below the title, for panels that show the same methods side by side.
@@ -50,7 +50,7 @@ pub enum Legend {
 /// One chart with its title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// For example `(a) Reliable coverage`.
+    /// The title, for example `(a) Reliable coverage`.
     pub title: String,
     /// The chart.
     pub content: PanelContent,
@@ -84,7 +84,7 @@ pub struct LineChart {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// In the order of the legend.
+    /// The series in the order of the legend.
     pub series: Vec<Series>,
 }
 
@@ -126,13 +126,13 @@ pub enum Scale {
 /// One method in one panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// As it is printed.
+    /// The name as it is printed.
     pub name: String,
     /// The same method has the same look in every figure.
     pub look: Look,
     /// How the points are joined and how their errors are shown.
     pub kind: SeriesKind,
-    /// Joined in this order. Points that cannot be shown are skipped.
+    /// The points, joined in this order. Points that cannot be shown are skipped.
     pub points: Vec<Point>,
 }
 
@@ -165,9 +165,9 @@ pub enum SeriesKind {
 /// One measured value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Where.
+    /// The value on the horizontal axis.
     pub x: f64,
-    /// How much.
+    /// The value on the vertical axis.
     pub y: f64,
     /// Half the height of the band or whisker, usually one standard error; the caption should explain it.
     pub error: Option<f64>,
@@ -189,25 +189,25 @@ pub struct BarChart {
     pub y_label: String,
     /// Names of the groups, from left to right.
     pub groups: Vec<String>,
-    /// From left to right in each group.
+    /// The series, from left to right in each group.
     pub series: Vec<BarSeries>,
 }
 
 /// The bars of one method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarSeries {
-    /// As it is printed.
+    /// The name as it is printed.
     pub name: String,
     /// The same method has the same look in every figure.
     pub look: Look,
-    /// One for each group. Negative ones, and others that cannot be shown, leave a gap.
+    /// One bar for each group. Negative bars, and others that cannot be shown, leave a gap.
     pub bars: Vec<Bar>,
 }
 
 /// One bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bar {
-    /// Its end.
+    /// The value at the upper end of the bar.
     pub value: f64,
     /// Half the length of the whisker, usually one standard error; the caption should explain it.
     pub error: Option<f64>,

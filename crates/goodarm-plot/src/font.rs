@@ -43,12 +43,12 @@ impl Face {
         Self { size, weight: Weight::Bold }
     }
 
-    /// From baseline to baseline.
+    /// The distance from baseline to baseline.
     pub(crate) const fn line_height(self) -> f64 {
         self.size * 1.3
     }
 
-    /// From the middle of a lowercase line down to its baseline.
+    /// The distance from the middle of a lowercase line down to its baseline.
     pub(crate) const fn drop(self) -> f64 {
         self.size * 0.35
     }
@@ -115,7 +115,7 @@ pub(crate) enum TextLevel {
 }
 
 impl TextLevel {
-    /// The size of such letters, as a part of the size of their text.
+    /// The size of letters on this level, as a part of the size of their text.
     pub(crate) const fn size(self) -> f64 {
         match self {
             Self::Base => 1.0,
@@ -123,7 +123,7 @@ impl TextLevel {
         }
     }
 
-    /// How far above the baseline they are, as a part of the size of their text.
+    /// How far letters on this level are above the baseline, as a part of the size of their text.
     pub(crate) const fn rise(self) -> f64 {
         match self {
             Self::Base => 0.0,
@@ -132,8 +132,8 @@ impl TextLevel {
     }
 }
 
-/// Superscript digits become ordinary digits on another level: few typefaces have all of them, and digits of a
-/// substitute typeface look different.
+/// Splits a text into runs. Superscript digits become ordinary digits on another level: few typefaces have all
+/// superscripts, and digits of a substitute typeface look different.
 pub(crate) fn runs(text: &str) -> Vec<TextRun> {
     let mut runs: Vec<TextRun> = Vec::new();
     for letter in clean(text).chars() {
@@ -178,7 +178,7 @@ pub(crate) fn clean(text: &str) -> String {
 pub(crate) const SUPERSCRIPTS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻";
 pub(crate) const PLAIN: &str = "0123456789+−";
 
-/// In ems, for a letter that the typeface lacks; generous, because it comes from another typeface.
+/// The width in ems of a letter that the typeface lacks; generous, because the letter comes from another typeface.
 const UNKNOWN_WIDTH: f64 = 1.0;
 
 /// Longer labels and captions are cut.

@@ -162,15 +162,15 @@ fn fitting(length: f64, spacing: f64) -> usize {
 }
 
 pub(crate) const AXIS: Stroke<'_> = Stroke::solid(QUIET, 0.9);
-/// Length of a mark, and from there to its number.
+/// The length of a mark, and the gap between a mark and its number.
 pub(crate) const MARK: f64 = 4.0;
 pub(crate) const GAP: f64 = 4.0;
 /// Height of capitals and digits, as a part of the size.
 pub(crate) const ASCENT: f64 = 0.76;
-/// Between neighbouring numbers, and between numbers and the label.
+/// The gap between neighbouring numbers, and the gap between numbers and the label.
 const NUMBER_GAP: f64 = 8.0;
 const LABEL_GAP: f64 = 6.0;
-/// More do not help the reader, even on a long axis.
+/// More numbers do not help the reader, even on a long axis.
 const NUMBERS_MAX: usize = 9;
 const LABEL_LINES_MAX: usize = 2;
 /// The part of a panel's width that numbers of a vertical axis may take.

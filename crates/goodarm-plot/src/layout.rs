@@ -90,7 +90,7 @@ impl Block {
         count(self.lines.len()) * self.face.line_height()
     }
 
-    /// With the gap below it.
+    /// The height with the gap below the block; 0 if the block is empty.
     fn space(&self) -> f64 {
         if self.is_empty() { 0.0 } else { self.height() + BLOCK_GAP }
     }
@@ -126,7 +126,7 @@ impl<'a> Cell<'a> {
         Self { title, legend, chart: chart.unwrap_or_else(|| Box::new(NoData)) }
     }
 
-    /// From the top of the panel to its legend.
+    /// The height from the top of the panel to its legend.
     fn title_room(&self) -> f64 {
         if self.title.is_empty() { 0.0 } else { self.title.height() + PANEL_GAP }
     }
@@ -151,9 +151,9 @@ fn boxed<'a>(chart: Option<impl Chart + 'a>) -> Option<Box<dyn Chart + 'a>> {
 /// The measures of columns and rows.
 struct Grid {
     sheet: Sheet,
-    /// Left and right of the plots of each column.
+    /// The widths left and right of the plots of each column.
     sides: Vec<(f64, f64)>,
-    /// Above, in and below the plots of each row.
+    /// The heights above, of and below the plots of each row.
     bands: Vec<(f64, f64, f64)>,
 }
 
@@ -214,9 +214,9 @@ fn plot_width(sheet: Sheet, cell: &Cell<'_>, (left, right): (f64, f64)) -> f64 {
     (sheet.cell_width - left - right).max(PLOT_WIDTH_MIN)
 }
 
-/// Between the parts of a panel.
+/// The gap between the parts of a panel.
 const PANEL_GAP: f64 = 6.0;
-/// Half a number at the upper end of an axis is above it.
+/// Room for the upper half of the number at the upper end of an axis.
 const HALF_NUMBER: f64 = 6.0;
 const PLOT_WIDTH_MIN: f64 = 40.0;
 const COLUMNS_MAX: usize = 8;

@@ -57,7 +57,7 @@ pub(crate) struct LegendRows {
 }
 
 impl LegendRows {
-    /// As many entries in each row as fit into `width`.
+    /// Puts as many entries into each row as fit into `width`.
     pub(crate) fn new(entries: Vec<LegendEntry>, width: f64) -> Self {
         let (mut x, mut y) = (0.0, 0.0);
         let mut placed = Vec::with_capacity(entries.len());

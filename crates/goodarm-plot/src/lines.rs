@@ -113,7 +113,7 @@ fn style_of(series: &Series) -> Style {
 struct Shown {
     x: Option<f64>,
     y: f64,
-    /// 0 without one.
+    /// 0 without an error.
     error: f64,
 }
 
@@ -132,5 +132,5 @@ fn shown<'a>(chart: &'a LineChart, series: &'a Series) -> impl Iterator<Item = S
 /// Room above and below the data, and left and right of them, as parts of their spread.
 const Y_MARGIN: f64 = 0.05;
 const X_MARGIN: f64 = 0.015;
-/// A line along the edge keeps its full width.
+/// The plot is clipped this far outside, so that a line along its edge keeps its full width.
 const WINDOW_RIM: f64 = 3.0;

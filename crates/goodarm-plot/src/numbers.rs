@@ -59,7 +59,7 @@ pub(crate) fn ten_to(exponent: i32) -> f64 {
     format!("1e{exponent}").parse().unwrap_or(0.0)
 }
 
-/// A float that is a whole number, as one.
+/// A float that is a whole number, as an integer.
 #[expect(clippy::cast_possible_truncation, reason = "clamped to what fits")]
 pub(crate) fn whole(value: f64) -> i32 {
     value.clamp(-100_000.0, 100_000.0) as i32
@@ -93,7 +93,7 @@ fn unit_of(largest: f64) -> (f64, String) {
     }
 }
 
-/// With a minus sign instead of a hyphen.
+/// The number with a minus sign instead of a hyphen.
 fn signed(text: String) -> String {
     text.strip_prefix('-').map_or(text.clone(), |rest| format!("−{rest}"))
 }
@@ -107,13 +107,13 @@ fn raised(exponent: i32) -> String {
     exponent.to_string().chars().map(raise).collect()
 }
 
-/// Between a number and its unit: a space without a line break.
+/// The space between a number and its unit, at which no line is broken.
 const NARROW_SPACE: &str = "\u{a0}";
 
 /// More digits than any axis can show.
 const DIGITS_MAX: usize = 12;
 
-/// Powers of ten outside are easier to read with an exponent.
+/// Powers of ten outside this range are easier to read with an exponent.
 const PLAIN_MIN: f64 = 0.9e-3;
 const PLAIN_MAX: f64 = 1.1e3;
 

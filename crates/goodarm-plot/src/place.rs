@@ -25,7 +25,7 @@ pub(crate) fn spread(labels: &[LabelBox], top: f64, bottom: f64) -> Vec<f64> {
         pools.push(pool);
     }
 
-    // Clamped to the limits they are still the nearest.
+    // Numbers that are clamped to the limits are still the nearest.
     let limit = f64::max(top, bottom - above);
     let places = pools.iter().flat_map(|pool| std::iter::repeat_n(pool.mean(), pool.count));
     let mut above = 0.0;
@@ -37,7 +37,7 @@ pub(crate) fn spread(labels: &[LabelBox], top: f64, bottom: f64) -> Vec<f64> {
     middles
 }
 
-/// Neighbours that touch.
+/// Neighbouring labels that touch.
 struct Pool {
     sum: f64,
     count: usize,

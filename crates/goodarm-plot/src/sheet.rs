@@ -10,26 +10,26 @@ pub(crate) const CAPTION: Face = Face::regular(12.0);
 pub(crate) const TICK_LABEL: Face = Face::regular(11.5);
 pub(crate) const VALUE: Face = Face::regular(10.5);
 
-/// Around everything.
+/// The margin around everything.
 pub(crate) const MARGIN: f64 = 14.0;
-/// Between panels.
+/// The gaps between panels.
 pub(crate) const COLUMN_GAP: f64 = 20.0;
 pub(crate) const ROW_GAP: f64 = 20.0;
-/// Between a title, a legend, panels and a caption.
+/// The gap between a title, a legend, panels and a caption.
 pub(crate) const BLOCK_GAP: f64 = 12.0;
 
 /// How much room each panel has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sheet {
     pub(crate) columns: usize,
-    /// From the left edge of the axis label to the right edge of the names.
+    /// The width from the left edge of the axis label to the right edge of the names.
     pub(crate) cell_width: f64,
-    /// Of the box between the axes, unless names need more.
+    /// The height of the box between the axes, unless names need more.
     pub(crate) plot_height: f64,
 }
 
 impl Sheet {
-    /// Many panels are small, but legible in a page-wide print.
+    /// The more columns there are, the smaller are the panels; all are legible in a page-wide print.
     pub(crate) fn new(columns: usize) -> Self {
         let (cell_width, plot_height) = match columns {
             0 | 1 => (640.0, 320.0),

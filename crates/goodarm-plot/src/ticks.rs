@@ -68,7 +68,7 @@ fn labelled(at: impl IntoIterator<Item = f64>, labels: Vec<String>) -> Vec<Tick>
     at.into_iter().zip(labels).map(|(at, label)| Tick { at, label }).collect()
 }
 
-/// The multiples of 1, 2 or 5 times a power of ten from `low` to `high`, and the step.
+/// The step, which is 1, 2 or 5 times a power of ten, and its multiples from `low` to `high`.
 fn round_values(low: f64, high: f64, count_max: usize) -> (f64, Vec<f64>) {
     let exponent = whole(libm::floor(libm::log10((high - low) / count(count_max.max(2)))));
     let steps: Vec<f64> = (exponent - 1..=exponent + 1)
@@ -77,7 +77,7 @@ fn round_values(low: f64, high: f64, count_max: usize) -> (f64, Vec<f64>) {
     chosen(&steps, low, high, count_max)
 }
 
-/// The first step that leaves at most `count_max` marks; or an earlier one, if that leaves only one.
+/// The first step that leaves at most `count_max` marks, or an earlier step if this one leaves fewer than two.
 fn chosen(steps: &[f64], low: f64, high: f64, count_max: usize) -> (f64, Vec<f64>) {
     let mut marks: Vec<(f64, Vec<f64>)> =
         steps.iter().map(|&step| (step, multiples(step, low, high))).collect();
@@ -99,7 +99,8 @@ fn multiples(step: f64, low: f64, high: f64) -> Vec<f64> {
     values
 }
 
-/// Powers of ten; on a short axis with 3, or with 2 and 5, between them; else round numbers as on a linear axis.
+/// Powers of ten on a long axis. On a short axis there is also 3, or 2 and 5, between them; if these are too few or
+/// too many, round numbers as on a linear axis.
 fn log_ticks(span: &AxisSpan, count_max: usize) -> Vec<Tick> {
     let decades = span.end - span.start;
     if decades >= DECADES_FOR_POWERS {

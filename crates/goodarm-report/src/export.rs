@@ -22,7 +22,7 @@ use crate::report::ReportAnswer;
 pub enum ExportFormat {
     /// A table with a header row.
     Csv,
-    /// The same as Parquet.
+    /// The same table as a Parquet file.
     Parquet,
     /// A folder that `datasets.load_dataset` reads.
     HuggingFace,
@@ -30,14 +30,14 @@ pub enum ExportFormat {
     Inspect,
 }
 
-/// An export.
+/// What to export, in which format, and where to.
 #[derive(Clone, Debug)]
 pub struct ExportRequest<'a> {
-    /// Its format.
+    /// The format of the export.
     pub format: ExportFormat,
     /// All answers with their status, not only the certified ones.
     pub all: bool,
-    /// Its path. `None`: a file in the run's folder.
+    /// The path of the file or folder to write. `None`: one in the run's folder, named after the format.
     pub out: Option<&'a Path>,
     /// The fields of the question and the answer, for inspect_ai.
     pub fields: Option<(String, String)>,
@@ -76,7 +76,7 @@ pub enum ExportError {
 }
 
 impl Report {
-    /// The answers' own fields, if the folder still has them.
+    /// The candidates with their own fields; `None` if the folder no longer has them.
     pub fn candidates(&self) -> Option<&Candidates> {
         self.subjects.as_ref().map(|subjects| &*subjects.candidates)
     }
@@ -165,7 +165,7 @@ impl Report {
     }
 }
 
-/// An answer as a sample: the question is the input, the answer is the target.
+/// An answer as a sample of inspect_ai: the question is the input, the answer is the target.
 fn sample(row: &FlatRow, verifiers: &[VerifierView], [question, answer]: [&str; 2]) -> Value {
     let Candidate { id, .. } = &row.candidate;
     let text = |path: &str| match row.candidate.field(path) {

@@ -25,9 +25,9 @@ pub struct FinishedRun {
 pub enum PageOutcome {
     /// Written to this file.
     Written(PathBuf),
-    /// Not written: for a run of this size it takes longer than a person waits.
+    /// Not written: making the page of a run of this size takes longer than a person waits.
     TooLarge,
-    /// It could not be written. The run itself is complete.
+    /// The page could not be written. The run itself is complete.
     Failed(ReportError),
 }
 
@@ -66,7 +66,7 @@ pub fn report_recovery(recovery: &Recovery) -> Vec<String> {
     texts.into_iter().flatten().collect()
 }
 
-/// The full message why a run stopped early; `None` if it did not. `None` if it was not stopped.
+/// The full message why a run was stopped; `None` if it is done, has used up its calls or waits for people.
 pub fn why_stopped(ending: &Ending) -> Option<String> {
     match ending {
         Ending::Done(_) | Ending::CallsUsedUp { .. } | Ending::WaitsForPeople { .. } => None,
@@ -89,7 +89,7 @@ pub fn why_stopped(ending: &Ending) -> Option<String> {
     }
 }
 
-/// Everything about a verifier that does not work.
+/// The message about a service that has never given a score or an answer: its request, the reason and its reply.
 fn never_scored(failed: &NeverScored) -> String {
     let NeverScored { verifier, lacks, id, request, reason, reply } = failed;
     let short = lacks.split(' ').next_back().unwrap_or(lacks);
@@ -118,9 +118,9 @@ fn indented(text: &str) -> String {
     lines.map(shown).collect()
 }
 
-/// Larger runs end without a page.
+/// A run with more calls or candidates ends without a page.
 const CALLS_MAX: u64 = 2_000_000;
 const CANDIDATES_MAX: usize = 200_000;
 const SHOWN_LINES_MAX: usize = 40;
-/// Of each line.
+/// The characters that are shown of each line.
 const SHOWN_CHARS_MAX: usize = 2000;

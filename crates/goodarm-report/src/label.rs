@@ -42,7 +42,7 @@ impl LabelPage {
         Ok(Self { site, _server: server })
     }
 
-    /// Waits for a label that is being written, accepts no more, and returns the queue; `None` if it panicked.
+    /// Waits for a label that is being written, accepts no more, and returns the queue; `None` if the queue panicked.
     pub fn close(self) -> Option<Box<dyn CardQueue + Send>> {
         self.site.close()
     }

@@ -1,7 +1,7 @@
 //! All HTML: templates of `web/`, filled in by minijinja, which escapes every text. Only text marked with
 //! [`own`] is not escaped.
 //!
-//! A library and not our own code, because a text that is not escaped by mistake could execute a script.
+//! Escaping is left to a library and not to our own code, because a single text without it could execute a script.
 
 use minijinja::{Environment, HtmlEscape, UndefinedBehavior, Value};
 
@@ -12,11 +12,11 @@ pub const SHEET_STYLE: &str = include_str!("../web/sheet/style.css");
 pub struct PageTemplate(pub &'static str);
 
 impl PageTemplate {
-    /// A run.
+    /// The report of a run.
     pub(crate) const REPORT: Self = Self(include_str!("../web/report/page.html"));
-    /// A run in progress.
+    /// The live page of a run in progress.
     pub(crate) const WATCH: Self = Self(include_str!("../web/watch/page.html"));
-    /// Cards to be labelled.
+    /// The page on which people label cards.
     pub(crate) const LABEL: Self = Self(include_str!("../web/label/page.html"));
 
     /// The page with these values.
@@ -24,7 +24,7 @@ impl PageTemplate {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.add_filter("prose", prose);
-        // The end of the name turns escaping on.
+        // The ending `.html` turns escaping on.
         let page = environment.render_named_str("page.html", self.0, values);
         page.unwrap_or_else(|error| panic!("a template cannot be filled in: {error:#}"))
     }
@@ -35,7 +35,7 @@ pub fn own(markup: impl Into<String>) -> Value {
     Value::from_safe_string(markup.into())
 }
 
-/// Text as markup, with code between backticks.
+/// Text as markup; the parts between backticks become code.
 fn prose(text: &str) -> Value {
     let part = |(index, part): (usize, &str)| match index % 2 {
         1 => format!("<code>{}</code>", HtmlEscape(part)),

@@ -11,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PlotFileError {
-    /// The name asks for another format.
+    /// The name does not end in .svg.
     #[error("{}: goodarm writes SVG; give the file a name that ends in .svg", .0.display())]
     Ending(PathBuf),
     /// The file cannot be written.
@@ -24,7 +24,7 @@ pub enum PlotFileError {
     },
 }
 
-/// Whether a figure can be written under this name.
+/// Returns an error if the name does not end in .svg, the only format that is written.
 pub fn check_name(path: &Path) -> Result<(), PlotFileError> {
     let is_svg = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg"));
     if is_svg { Ok(()) } else { Err(PlotFileError::Ending(path.to_owned())) }

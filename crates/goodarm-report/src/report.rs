@@ -38,10 +38,10 @@ use gather::Gatherer;
 /// Why a report cannot be made.
 #[derive(Debug, Error)]
 pub enum ReportError {
-    /// The journal.
+    /// The journal cannot be read, or has an impossible event.
     #[error(transparent)]
     Replay(#[from] JournalError),
-    /// The labels, or the summary that contains their claim.
+    /// The labels cannot be used, or the summary with their claim cannot be written.
     #[error(transparent)]
     Labels(#[from] LabelError),
     /// The page cannot be written.
@@ -63,17 +63,17 @@ pub fn publish_claim(folder: &Folder) -> Result<Option<Overview>, ReportError> {
     Ok(Some(overview))
 }
 
-/// The content of a run's folder.
+/// The results of a run, read from its folder.
 pub struct Report {
     pub(crate) folder: Folder,
     /// The totals, and every answer with its evidence.
     pub(crate) data: ReportData,
-    /// The answers' fields, and their questions. `None` if they cannot be found.
+    /// The answers' fields, and their questions. `None` if their file cannot be read or holds other answers.
     pub(crate) subjects: Option<Subjects>,
-    /// The field that is the id.
+    /// The name of the field with an answer's id.
     id_field: String,
     reply_lengths: cut::LengthCounts,
-    /// The calls for the page.
+    /// The calls that were kept for the page.
     calls: KeptCalls,
     /// The number of entries that were read from the journal.
     entry_count: u64,
@@ -85,7 +85,7 @@ impl Report {
         Self::read_with(folder, KeptCalls::none())
     }
 
-    /// The same, for a page: calls are kept, so that the journal is read once.
+    /// Reads a run's folder for a page: the calls are kept, so that the journal is read only once.
     pub fn read_for_page(folder: &Path) -> Result<Self, ReportError> {
         Self::read_with(folder, KeptCalls::for_page())
     }
@@ -106,7 +106,8 @@ impl Report {
         Self::new(&folder, replay, trouble)
     }
 
-    /// From a journal at its end; `trouble` is the reason why the file of answers could not be read.
+    /// Makes the report from a journal that was read to its end; `trouble` is why the file of answers could not be
+    /// read.
     fn new(
         folder: &Folder,
         replay: Replay<Gatherer>,

@@ -67,7 +67,7 @@ impl Port {
     }
 }
 
-/// The requests of a page's script.
+/// Answers the requests of a page's script.
 pub(crate) trait Site: Send + Sync + 'static {
     /// A request.
     type Route: Send;
@@ -80,7 +80,7 @@ pub(crate) trait Site: Send + Sync + 'static {
         0
     }
 
-    /// The response, as JSON; `None` if there is no such thing. Must not block the server's only thread.
+    /// The response, as JSON; `None` if there is nothing to send. Must not block the server's only thread.
     fn answer(
         self: Arc<Self>,
         route: Self::Route,
@@ -96,7 +96,7 @@ pub(crate) struct SitePage {
 }
 
 impl SitePage {
-    /// It contains no text of others: the texts of answers come later, as JSON, and are shown as text.
+    /// The page contains no text of others: the texts of answers come later, as JSON, and are shown as text.
     pub(crate) fn new(template: &PageTemplate, own_style: &str, script: String) -> Self {
         let style = [STYLE, own_style].concat();
         let policy = policy(&script, &style)

@@ -1,7 +1,7 @@
 //! `goodarm run --watch`: a page that shows a run in progress, on this machine only.
 //!
-//! The run publishes small snapshots, a few times a second, and never waits for a reader: a server on
-//! its own thread answers requests from them. If that thread fails, the run continues.
+//! The run publishes small snapshots, a few times a second, and never waits for a reader: a server on its own thread
+//! answers requests from the snapshots. If that thread fails, the run continues.
 
 mod answer;
 mod site;
@@ -70,21 +70,21 @@ impl Watch {
         Ok(Self { shared, snapshot, _server: server })
     }
 
-    /// No more calls are made; the outputs are being written.
+    /// Tells the page that no more calls are made and that the outputs are being written.
     pub fn writing(&mut self, ending: &EndingView) {
         self.snapshot.phase = Phase::Writing { ending: ending.clone() };
         self.shared.publish(self.snapshot.clone());
     }
 
-    /// Everything is written; without an ending, the run was aborted by an error. If a page is open, this waits a
-    /// moment so that it can show the end.
+    /// Tells the page that everything is written; without an ending, the run was aborted by an error. `told` is the
+    /// last message of the run. If a page is open, this waits a moment so that it can show the end.
     pub fn end(mut self, ending: Option<EndingView>, told: &str) {
         self.snapshot.phase = Phase::Ended { ending, told: told.to_owned() };
         self.shared.publish(self.snapshot.clone());
         let ended = Instant::now();
         let is_page_open = self.shared.polled().is_some_and(|polled| polled.elapsed() < OPEN_TIME);
         while is_page_open && ended.elapsed() < LINGER_MAX {
-            // Every open page polls at least once in this time.
+            // Every open page polls at least once within `LINGER`.
             let is_seen = self.shared.polled().is_some_and(|polled| polled > ended);
             if is_seen && ended.elapsed() > LINGER {
                 break;
@@ -106,5 +106,5 @@ impl Observer for Watch {
 const OPEN_TIME: Duration = Duration::from_secs(3);
 /// Longer than an open page waits between two polls.
 const LINGER: Duration = Duration::from_millis(1200);
-/// For slow browsers.
+/// The longest wait, for slow browsers.
 const LINGER_MAX: Duration = Duration::from_secs(3);

@@ -108,18 +108,19 @@ pub fn about(units: f64, unit: Unit) -> String {
     approximate(units).map_or_else(|| units.to_string(), |cost| amount(cost, unit))
 }
 
-/// The same with its unit.
+/// An approximate amount with its unit, for people.
 pub fn about_money(units: f64, unit: Unit) -> String {
     approximate(units).map_or_else(|| format!("{units} {unit}"), |cost| money(cost, unit))
 }
 
-/// A large estimate has no decimals.
+/// The amount as a cost, without decimals if it is large; `None` if it is not a valid price.
 fn approximate(units: f64) -> Option<Cost> {
     Cost::of_price(if units >= 100.0 { units.round() } else { units }).ok()
 }
 
-/// A verifier's failed calls: a sentence about those that count as the lowest score, and one about those that do
-/// not count. If the verifier never gave a score, its failures do not count at all.
+/// A verifier's failed calls: a sentence about those that count as the lowest score, and one about those that do not
+/// count. If the verifier never gave a score, its failures do not count, and the sentences do not say what they count
+/// as.
 pub fn failures(verifier: &VerifierView) -> Vec<String> {
     let as_what = if verifier.votes { "a vote for no answer" } else { "the lowest score" };
     let mut sentences = failures_by_name(&verifier.failures, as_what);
@@ -129,7 +130,7 @@ pub fn failures(verifier: &VerifierView) -> Vec<String> {
     sentences
 }
 
-/// The same for a generator's calls without an answer.
+/// The same as [`failures`], for a generator's calls without an answer.
 pub fn failures_of_generator(generator: &GeneratorView) -> Vec<String> {
     failures_by_name(&generator.failures, "no answer")
 }
@@ -150,13 +151,13 @@ fn failures_by_name(by_name: &BTreeMap<&'static str, u64>, as_what: &str) -> Vec
     [sentence(true, as_what), sentence(false, "nothing")].into_iter().flatten().collect()
 }
 
-/// 85 %, 97.5 %.
+/// A share as a percentage: 85 %, 97.5 %.
 pub fn percent(share: f64) -> String {
     let text = format!("{:.1}", 100.0 * share);
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// A duration.
+/// A duration in seconds, minutes or hours.
 pub fn duration(seconds: f64) -> String {
     if seconds < 120.0 {
         return format!("{seconds:.1} s");
@@ -165,7 +166,7 @@ pub fn duration(seconds: f64) -> String {
     if minutes < 120.0 { format!("{minutes:.0} min") } else { format!("{:.1} h", minutes / 60.0) }
 }
 
-/// An estimated duration.
+/// An estimated duration; if it is short, in whole seconds.
 pub fn about_time(seconds: f64) -> String {
     if seconds < 120.0 { format!("{:.0} s", seconds.max(1.0)) } else { duration(seconds) }
 }
@@ -209,7 +210,7 @@ pub fn remaining(overview: &Overview) -> String {
     format!("{text}: certifying {them} would take about {cost} more, by a guess")
 }
 
-/// An estimate has two digits.
+/// Rounds an estimate to two digits.
 fn two_digits(number: f64) -> f64 {
     if number <= 0.0 {
         return 0.0;
@@ -218,7 +219,7 @@ fn two_digits(number: f64) -> f64 {
     (number / step).round() * step
 }
 
-/// Calls a second.
+/// A number of calls per second, for people.
 pub fn rate(calls_per_second: f64) -> String {
     if calls_per_second >= 100.0 {
         thousands(&format!("{calls_per_second:.0}"))
@@ -236,7 +237,7 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// A sentence of ours that contains names of others.
+/// A sentence of ours that contains text of others, for a terminal: one line, without control characters.
 pub fn printable_note(text: &str) -> String {
     visible_line(text.chars())
 }

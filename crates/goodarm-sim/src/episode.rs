@@ -16,14 +16,14 @@ pub struct Episode {
     pub spent: Cost,
     /// Calls made, including retries.
     pub pull_count: u64,
-    /// Why it ended; `None` if `watch` ended it.
+    /// Why the session ended; `None` if `watch` ended it.
     pub reason: Option<StopReason>,
 }
 
 /// Calls in flight, in the order in which they will return.
 struct InFlight {
     time: f64,
-    /// Times as bits, which have the same order as the numbers if these are not negative.
+    /// The times of return as bits, which are ordered like the numbers because no time is negative.
     queue: BinaryHeap<Reverse<(u64, Ticket)>>,
     replies: std::collections::BTreeMap<Ticket, (Call, SimulatedReply, Outcome)>,
 }
@@ -35,7 +35,7 @@ pub struct Course {
     pub seed: u64,
     /// Calls in flight at once.
     pub concurrency: usize,
-    /// The budget after the first end of the session, if it is raised then.
+    /// The budget after the session has ended for the first time, if it is raised then.
     pub raised: Option<Cost>,
 }
 
@@ -59,7 +59,7 @@ pub fn run_while(
     let reason = loop {
         let free = out.queue.len() < concurrency;
         let ask = if free { session.ask() } else { Ok(Ask::Wait) };
-        // By reference: moving a call right after it was written stalls the processor.
+        // The call is used by reference, because moving it right after it was written stalls the processor.
         match ask.as_ref().expect("policies name open, affordable pairs") {
             Ask::Call(call) => {
                 let (arm, attribute) = call.pair().expect("arms of a world answer no questions");
@@ -102,8 +102,8 @@ pub fn run_while(
     }
 }
 
-/// The outcome for all attributes that a call scores: bill, latency and failure are those of the lead;
-/// `others` gives the reply of each attribute.
+/// The outcome for all attributes that a call scores. Bill, latency and failure are those of the lead, which is the
+/// attribute that is called; `others` gives the reply of each attribute.
 fn outcome(
     session: &Session,
     lead: AttributeId,

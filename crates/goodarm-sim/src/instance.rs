@@ -29,7 +29,7 @@ pub struct Instance {
     pub verifiers: Arc<dyn Verifiers + Send + Sync>,
     /// Which calls score each attribute; if empty, each attribute has its own calls.
     pub scored_by: Vec<ScoredBy>,
-    /// Questions instead of arms: there are no means, and no arms before the first call.
+    /// Questions, instead of arms with means: `means` is empty then.
     pub questions: Option<Arc<QuestionWorld>>,
 }
 

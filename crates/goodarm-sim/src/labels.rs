@@ -32,7 +32,7 @@ fn right_way() -> Vec<Way> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
-    /// In a random order, by [`Claim`].
+    /// Right: labels in a random order, and [`Claim`].
     Claim,
     /// Wrong: the same with the right answers first.
     RightFirst,
@@ -48,7 +48,7 @@ pub enum Way {
     SkipsWrong,
     /// Wrong: undecided cards are left out.
     SkipsLeftOut,
-    /// Wrong: a claim that fails is tried again in another order, three times.
+    /// Wrong: a claim that fails is tried again in another order, up to three times.
     TriedAgain,
 }
 
@@ -84,7 +84,7 @@ impl LabelsSpec {
         }
     }
 
-    /// Labels the certified answers of a trial; `truth` has whether each is right.
+    /// Labels the certified answers of a trial; `truth` is true for each answer that is right.
     pub fn label(&self, truth: &[bool], seed: u64) -> Vec<LabelResult> {
         let right_count = truth.iter().filter(|is_right| **is_right).count();
         let mut all = Vec::new();
@@ -115,7 +115,7 @@ impl LabelsSpec {
 /// The least whole number that is at least this share of a count.
 pub fn wanted(share: f64, count: usize) -> usize {
     let exact = share * size(count);
-    // 0.95 · 100 is a little more than 95.
+    // A product such as 0.07 · 100 is a little more than 7.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let whole = libm::ceil(exact - 1e-9) as usize;
     whole

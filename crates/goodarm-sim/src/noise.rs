@@ -1,5 +1,5 @@
-//! Declared scores, and the law of simulated ones: the keys `scores` and `deviation` of a plan's verifier
-//! and of an experiment's world.
+//! Declared scores, and the law of simulated scores: the keys `scores` and `deviation` of a plan's verifier and of an
+//! experiment's world.
 
 use goodarm_core::ScoreModel;
 use goodarm_files::Scores;
@@ -10,7 +10,7 @@ use crate::world::ScoreLaw;
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviationError {
-    /// Bounded scores cannot scatter more.
+    /// The deviation is not positive, or is more than bounded scores can have.
     #[error("{deviation} is not between 0 and {}, half of the range of scores", 0.5 * width)]
     OutOfRange {
         /// The given deviation.
@@ -18,7 +18,7 @@ pub enum DeviationError {
         /// The width of the range.
         width: f64,
     },
-    /// Other scores have a fixed deviation, or declare it as sigma.
+    /// A deviation of scores that are not bounded: it is fixed, or declared as sigma.
     #[error("only with the scores \"bounded\", and these are {}", .0.name())]
     NotBounded(Scores),
 }
@@ -56,7 +56,7 @@ fn concentration(deviation: f64, width: f64) -> Result<f64, DeviationError> {
     }
 }
 
-/// The default deviation of bounded scores.
+/// The default deviation of bounded scores, as a share of their range.
 const DEVIATION: f64 = 0.2;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Plans before any money is spent: what a budget buys, and what a number of certificates costs.
 //!
-//! There are two estimates. The asymptotic one is the paper's theory: T*_ℓ log(1/δ). The realistic one is a
-//! simulation of such sessions, on answers like those described. Questions have the realistic one only.
+//! There are two estimates. The asymptotic one is the paper's theory: T*_ℓ log(1/δ). The realistic one simulates
+//! sessions on answers as described. A plan about questions has only the realistic one.
 
 mod questions;
 mod result;
@@ -32,7 +32,7 @@ pub use self::spec::{AnswerSpec, PlanGenerator, PlanSpec, PlanVerifier};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A key has a value that cannot be used, and why.
+    /// The value of a key cannot be used.
     #[error("{key}: {reason}")]
     Key {
         /// The key.
@@ -43,7 +43,7 @@ pub enum PlanError {
     /// No session can be run.
     #[error(transparent)]
     Trial(#[from] TrialError),
-    /// The caller cancelled it.
+    /// The caller cancelled the plan.
     #[error("the plan was cancelled")]
     Cancelled,
 }
@@ -206,7 +206,7 @@ impl PlanSpec {
         }
     }
 
-    /// Which calls score each verifier.
+    /// Which calls give the scores of each verifier.
     fn scored_by(&self) -> Result<Vec<ScoredBy>, PlanError> {
         let by = |(index, verifier): (usize, &PlanVerifier)| {
             let Some(name) = &verifier.calls_of else {
@@ -306,7 +306,7 @@ impl PlanSpec {
     }
 }
 
-/// The 10 %, 50 % and 90 % quantiles of a sample; `None` if the median is infinite.
+/// The 10 %, 50 % and 90 % quantiles of a sample; `None` if the sample is empty or its median is infinite.
 fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
@@ -319,7 +319,7 @@ fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
 const NONE: &str = "at least one is needed";
 /// This multiple of T* (log(1/δ) + log Q) is enough for every policy worth planning with.
 const REACH: f64 = 6.0;
-/// Limits a plan to a few minutes.
+/// The default limit of simulated calls, so that a plan takes a few minutes at most.
 const CALLS_MAX: u64 = 100_000_000;
 
 #[cfg(test)]

@@ -17,13 +17,13 @@ use crate::world::{EXHAUSTED, SimulatedReply, Verifiers, attribute};
 /// One question with its candidate and the recorded solutions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnswerPool {
-    /// The candidate's answer, if it is readable.
+    /// The candidate's final answer, if it is readable.
     pub candidate: Option<Label>,
-    /// The right answer, if any recorded answer is right; only for use after the run.
+    /// The right final answer, if it was recorded; only for use after the run.
     pub gold: Option<Label>,
-    /// The answer of each solution, if it is readable, and its number of tokens.
+    /// The final answer of each solution, if it is readable, and the solution's number of tokens.
     solutions: Vec<(Option<Label>, u32)>,
-    /// The number of different answers, including the candidate's.
+    /// The number of different final answers, including the candidate's.
     answer_count: u32,
 }
 
@@ -50,13 +50,13 @@ pub struct Pools {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct PoolError {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
     /// What is wrong.
     pub reason: String,
 }
 
-/// Reads `count` questions of a pools file, beginning with the line `first`.
+/// Reads `count` questions of a pools file after the first `first` lines.
 pub fn read(text: &str, first: usize, count: usize) -> Result<Vec<AnswerPool>, PoolError> {
     let lines = text.lines().enumerate().skip(first).take(count);
     let pools: Vec<AnswerPool> = lines
@@ -115,12 +115,12 @@ impl AnswerPool {
         tokens / size(self.solutions.len())
     }
 
-    /// All different answers.
+    /// All different final answers.
     pub fn labels(&self) -> impl Iterator<Item = Label> + use<> {
         (0..self.answer_count).map(Label)
     }
 
-    /// The share of solutions with this answer.
+    /// The share of solutions with this final answer; `None` is an unreadable one.
     pub fn share(&self, answer: Option<Label>) -> f64 {
         let count = self.solutions.iter().filter(|(it, _)| *it == answer).count();
         ratio(count, self.solutions.len())
@@ -148,7 +148,7 @@ impl AnswerPool {
         self.majority(&answers)
     }
 
-    /// For each answer, the probability that it is the most frequent of five draws.
+    /// For each final answer, the probability that it is the most frequent of five draws.
     pub fn majorities(&self) -> Vec<f64> {
         // Unreadable draws count as one more answer, which is never the wanted one.
         let majority = |asked: Label| {
@@ -175,14 +175,15 @@ impl AnswerPool {
     }
 }
 
-/// The first of the most frequent answers.
+/// The most frequent answer; if there are several, the one that was drawn first.
 fn most_frequent(votes: [Option<Label>; VOTES]) -> Option<Label> {
     let support = |answer: Option<Label>| votes.iter().filter(|vote| **vote == answer).count();
     let most = votes.iter().map(|vote| support(*vote)).max().unwrap_or(0);
     votes.into_iter().find(|&answer| support(answer) == most).flatten()
 }
 
-/// Sums over the number of draws of each remaining answer; `drawn` holds the numbers so far.
+/// The probability that the first answer wins: a sum over the numbers of draws of the remaining answers. `drawn` has
+/// the numbers of the answers before.
 fn majority(shares: &[f64], drawn: &mut Vec<usize>, left: usize, weight: f64) -> f64 {
     let index = drawn.len();
     if index == shares.len() {
@@ -272,7 +273,7 @@ impl Pools {
             .collect()
     }
 
-    /// One draw; `None` if all are used.
+    /// One draw; `None` if all solutions are used.
     fn draw(
         &self,
         pool: &AnswerPool,

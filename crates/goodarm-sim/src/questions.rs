@@ -1,7 +1,7 @@
 //! Simulated questions: answers are made on demand and checked, and at most one per question is certified.
 //!
-//! [`world`]: answers and how good they are. [`described`]: the same from a plan's description. [`trial`]:
-//! one session driven to its end. [`oracle`]: a policy that has the truth.
+//! [`world`]: answers and how good they are. [`described`]: answers from a plan's description. [`trial`]: one session
+//! driven to its end. [`oracle`]: a policy that has the truth.
 
 pub mod described;
 pub mod oracle;

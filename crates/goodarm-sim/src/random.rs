@@ -91,7 +91,7 @@ impl Random {
     }
 }
 
-/// 52 bits and a half: a 53rd would round the largest to 1.
+/// Uniform on (0, 1) from 52 bits and a half: with a 53rd bit the largest number would round to 1.
 #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
 const fn uniform_of(bits: u64) -> f64 {
     ((bits >> 12) as f64 + 0.5) / (1_u64 << 52) as f64

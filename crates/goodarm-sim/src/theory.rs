@@ -37,13 +37,13 @@ impl Test {
                 let share = |score: f64| (score - lowest) / (highest - lowest);
                 self.price / growth::beta(share(mean), concentration, share(self.threshold))
             }
-            // One call for any δ: zero to first order.
+            // One call is enough for any δ, so the cost is zero to first order.
             ScoreLaw::Exact => 0.0,
         }
     }
 }
 
-/// kl(mean, threshold) of two coins.
+/// kl(mean, threshold): the Kullback-Leibler divergence of two coins with these means.
 pub fn divergence(mean: f64, threshold: f64) -> f64 {
     let part = |p: f64, q: f64| if p > 0.0 { p * libm::log(p / q) } else { 0.0 };
     part(mean, threshold) + part(1.0 - mean, 1.0 - threshold)
@@ -52,7 +52,7 @@ pub fn divergence(mean: f64, threshold: f64) -> f64 {
 /// The complexities of an instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complexity {
-    /// h_q of each arm; `None` if it is bad.
+    /// h_q of each arm; `None` if the arm is bad.
     pub of_arm: Vec<Option<f64>>,
     /// T*_ℓ for ℓ = 0, 1, … up to the number of good arms.
     pub staircase: Vec<f64>,
@@ -65,8 +65,8 @@ impl Complexity {
         Self::shared(means, tests, &leads)
     }
 
-    /// The same if calls of `leads[attribute]` score an attribute: a call counts for all attributes that it
-    /// scores, so the one that needs the most calls decides.
+    /// The complexities if an attribute is scored by the calls of `leads[attribute]`. A call counts for all
+    /// attributes that it scores, so the attribute that needs the most calls decides.
     pub fn shared(means: &[Vec<f64>], tests: &[Test], leads: &[usize]) -> Self {
         let of_arm: Vec<Option<f64>> = means
             .iter()
@@ -93,7 +93,7 @@ impl Complexity {
         Self { of_arm, staircase }
     }
 
-    /// |G|.
+    /// |G|, the number of good arms.
     pub fn good_count(&self) -> usize {
         self.staircase.len() - 1
     }
@@ -115,13 +115,13 @@ impl Complexity {
     }
 
     // [P Thm. track-coverage-achievable]  max{ℓ : (1 + ε) T*_ℓ < b}
-    /// The number that is surely reached with a slack of ε.
+    /// The number of arms that is surely certified, with a slack of ε.
     pub fn reach_lower(&self, b: f64, slack: f64) -> usize {
         self.largest(|complexity| (1.0 + slack) * complexity < b)
     }
 
     // [P Thm. track-coverage-converse]  max{ℓ : (1 - ε) T*_ℓ ≤ b}
-    /// The number that no reliable policy exceeds, with a slack of ε.
+    /// The number of certified arms that no reliable policy exceeds, with a slack of ε.
     pub fn reach_upper(&self, b: f64, slack: f64) -> usize {
         self.largest(|complexity| (1.0 - slack) * complexity <= b)
     }

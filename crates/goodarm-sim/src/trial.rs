@@ -23,9 +23,9 @@ pub struct Method {
     pub policy: String,
     /// The guarantee; the policy's default if not given.
     pub guarantee: Option<GuaranteeName>,
-    /// The 8 of the paper's allocation intervals.
+    /// Replaces the constant 8 in the paper's allocation intervals.
     pub allocation_constant: Option<f64>,
-    /// Explore only unresolved attributes.
+    /// Whether only unresolved attributes are explored.
     #[serde(default)]
     pub unresolved_only: bool,
     /// When a question gets another answer; for worlds of questions.
@@ -37,8 +37,8 @@ pub struct Method {
     /// The share of unsettled money that may be reserved at once.
     #[serde(default = "in_flight_share")]
     pub in_flight_share: f64,
-    /// The share of the budget at first. The rest is added when the session has ended, as if the user
-    /// raised the budget.
+    /// The share of the budget that a session begins with. The rest is added when the session has ended, as if the
+    /// user raised the budget.
     pub budget_raised_at: Option<f64>,
 }
 
@@ -49,9 +49,9 @@ pub enum AnswersKey {
     /// When that is the cheapest way to one more certificate.
     #[default]
     Joint,
-    /// When the last answer's chance is below this.
+    /// When the chance that the last answer is certified is below this.
     OneByOne(f64),
-    /// This many for each question before any check.
+    /// Until the question has this many, before anything is checked; none later.
     Fixed(usize),
 }
 
@@ -215,7 +215,7 @@ pub struct Certified {
     pub good: bool,
     /// Whether its answer is right, if that is known.
     pub right: Option<bool>,
-    /// The spending so far.
+    /// The spending up to this certificate.
     pub cost: f64,
 }
 
@@ -225,7 +225,7 @@ impl Trial {
         self.certified.iter().filter(|certified| certified.good).count()
     }
 
-    /// Whether it was stopped at this number of calls.
+    /// Whether the trial was stopped at this number of calls.
     pub fn is_cut(&self, calls_max: u64) -> bool {
         self.reason.is_none() && self.pull_count >= calls_max
     }

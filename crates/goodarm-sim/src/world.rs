@@ -51,8 +51,8 @@ pub enum ScoreLaw {
     Gaussian(f64),
     /// 0 or 1.
     Binary,
-    /// Beta within a range, its lowest score and its highest. In units of the range, the parameters are
-    /// k·mean and k·(1 - mean) with this concentration k.
+    /// Beta between a lowest and a highest score. In units of the range, the parameters are k·mean and k·(1 - mean)
+    /// with this concentration k.
     Beta(f64, [f64; 2]),
     /// Always the mean.
     Exact,
@@ -65,7 +65,7 @@ pub enum BillLaw {
     Fixed(Cost),
     /// Log-normal with this mean and coefficient of variation, cut at the ceiling.
     LogNormal {
-        /// In units of the budget.
+        /// The mean bill, in the unit of the budget.
         mean: f64,
         /// Standard deviation over mean.
         variation: f64,
@@ -107,7 +107,7 @@ pub struct Failures {
     pub high: f64,
     /// P(a call breaks | its score is below `split`).
     pub low: f64,
-    /// Lower scores are low.
+    /// The lowest score that counts as high.
     pub split: f64,
     /// P(a call is void), for any score.
     pub void: f64,
@@ -125,14 +125,14 @@ pub struct SimulatedReply {
     pub outcome: Outcome,
     /// The bill.
     pub bill: Cost,
-    /// The mean latency of such calls.
+    /// The mean latency of calls with this score.
     pub latency_mean: f64,
     /// The stream from which the latency is drawn, if it is needed.
     pub clock: Random,
 }
 
 impl SimulatedReply {
-    /// The amount that is paid: zero for a call that was not made.
+    /// The amount that is paid: zero if the failure is void or blocking.
     pub const fn paid(&self) -> Cost {
         match self.outcome {
             Outcome::Failed(Failure::Void(_) | Failure::Blocking(_)) => Cost::ZERO,

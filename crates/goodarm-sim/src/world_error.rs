@@ -13,7 +13,7 @@ pub enum WorldError {
     /// The recorded answers cannot be read.
     #[error(transparent)]
     Pools(#[from] PoolError),
-    /// Not one gap, threshold or kind for each price or arm.
+    /// A list does not have one gap, threshold or kind for each price or arm.
     #[error("{0}")]
     Count(String),
     /// No attribute at all, or more means than memory can hold.
@@ -24,10 +24,10 @@ pub enum WorldError {
     /// Bad arms fail an attribute that does not exist.
     #[error("fails: {0} is not an attribute, they are 0 to 3")]
     Fails(usize),
-    /// Scores cannot scatter like this.
+    /// The scores cannot have this deviation.
     #[error("deviation: {0}")]
     Deviation(#[from] DeviationError),
-    /// Not shares of one variance.
+    /// The parts of the variance of bills are not shares of it.
     #[error("bills: between = {0} and between_pairs = {1} are not shares that add up to 1 at most")]
     Between(f64, f64),
     /// Questions that cannot be invented.
@@ -41,7 +41,7 @@ pub enum WorldError {
     /// More right answers than answers.
     #[error("right: {0} of {1} answers")]
     Right(usize, usize),
-    /// Not the parameters of a Beta law.
+    /// The parameters are not those of a Beta law.
     #[error("{0}: [{1}, {2}] are not two positive numbers")]
     MeansLaw(&'static str, f64, f64),
 }

@@ -25,7 +25,7 @@ pub fn typed<Arguments: Parser>() -> Result<Arguments, Exit> {
         if !error.use_stderr() {
             error.exit();
         }
-        // It contains arguments, such as file names that a shell filled in.
+        // The message contains arguments, such as file names that a shell filled in.
         say(error.render().to_string().trim_end());
         Exit::WrongInput
     })

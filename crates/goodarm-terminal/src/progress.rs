@@ -43,7 +43,7 @@ impl ProgressDisplay {
         }
     }
 
-    /// The work is done.
+    /// Removes the bar, because the work is done.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

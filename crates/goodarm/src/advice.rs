@@ -15,7 +15,7 @@ use goodarm_report::PageOutcome;
 use crate::shell::shell_word;
 use crate::terminal::{CommandError, Exit};
 
-/// What to do after a run that stopped; follows the reason.
+/// What to do after a run that stopped; the text is appended to the reason.
 pub(crate) fn after(ending: &Ending, job: &Path) -> String {
     let again = || run_command("--again");
     match ending {
@@ -45,7 +45,7 @@ pub(crate) fn run(error: &RunError) -> CommandError {
     CommandError::with_exit(exit, format!("{error}{}", about_run(error)))
 }
 
-/// What to do about a run that cannot begin or continue; follows the reason.
+/// What to do about a run that cannot begin or continue; the text is appended to the reason.
 const fn about_run(error: &RunError) -> &'static str {
     match error {
         RunError::AlreadyBegun(_) => {
@@ -105,7 +105,7 @@ pub(crate) fn calibrate(error: CalibrateError) -> CommandError {
     })
 }
 
-/// The command that writes files again that are missing or unknown to an audit.
+/// Hints after an audit: the commands that write the page again or continue the run.
 pub(crate) fn about_audit(report: &audit::AuditReport, folder: &Path) -> String {
     let is_of_page = |problem: &audit::AuditProblem| problem.area == audit::Area::Page;
     let mut text = String::new();

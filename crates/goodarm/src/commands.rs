@@ -46,7 +46,7 @@ pub(crate) fn run(cli: ToolArguments) -> Exit {
     terminal::finish("goodarm", outcome)
 }
 
-/// The folder of a run, if it is one.
+/// The folder of a run; an error if it has no journal.
 fn run_folder(path: &Path) -> Result<Folder, CommandError> {
     let folder = Folder::new(path);
     if folder.journal().is_file() {
@@ -74,7 +74,7 @@ fn notes(notes: &[String]) -> String {
     notes.iter().map(|note| format!("note: {}\n", printable_note(note))).collect()
 }
 
-/// Prints these remarks, unless --quiet is given.
+/// Prints notes on standard error, unless `is_quiet`.
 fn tell_notes(texts: &[String], is_quiet: bool) {
     if !is_quiet {
         notes(texts).lines().for_each(terminal::say);

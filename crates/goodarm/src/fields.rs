@@ -1,4 +1,4 @@
-//! A guess by their names which fields of the candidates are question and answer.
+//! Guesses by their names which fields of the candidates are the question and the answer.
 
 use goodarm_data::candidates::{Candidate, Candidates};
 use serde_json::Value;
@@ -6,13 +6,13 @@ use serde_json::Value;
 /// The path of a text in each candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldPath {
-    /// In the keys of a job.
+    /// The path as the keys of a job write it.
     pub(crate) path: String,
-    /// In a template.
+    /// The path as a template writes it.
     pub(crate) expression: String,
 }
 
-/// The fields of candidates.
+/// The guessed fields; `None` if no field has a usual name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(crate) question: Option<FieldPath>,

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), CommandError> {
                 continue;
             }
             DataSource::Argument => data.as_deref(),
-            // It replaces a missing recording; it is also made if it is named.
+            // Such a figure replaces those whose recording is missing; it is also made if it is named.
             DataSource::BuiltIn(_) if data.is_some() && arguments.figures.is_empty() => continue,
             DataSource::BuiltIn(pools) => Some(pools),
         };

@@ -21,9 +21,9 @@ pub struct BiasedSpec {
     pub misleading: f64,
     /// Parameters of the Beta law of the means of right answers.
     pub right_means: [f64; 2],
-    /// The same for wrong answers.
+    /// Parameters of the Beta law of the means of wrong answers.
     pub wrong_means: [f64; 2],
-    /// The same for misleading answers.
+    /// Parameters of the Beta law of the means of misleading answers.
     pub misleading_means: [f64; 2],
     /// Price of each verifier.
     pub prices: Vec<f64>,
@@ -93,7 +93,7 @@ impl BiasedSpec {
         Answer { kind, means: self.prices.iter().map(|_| random.beta(a, b)).collect() }
     }
 
-    /// Calibrated thresholds; with too few labels, thresholds that no answer reaches.
+    /// Calibrated thresholds; if the labels show none, thresholds that hardly any answer reaches.
     fn calibrated_thresholds(&self, spec: CalibratedSpec, random: &mut Random) -> Vec<f64> {
         let answers: Vec<Answer> = (0..spec.answers).map(|_| self.answer(random)).collect();
         let mut column = |verifier: usize| {
@@ -119,7 +119,7 @@ impl BiasedSpec {
 }
 
 struct Answer {
-    /// Right, wrong or misleading.
+    /// 0 for right, 1 for wrong, 2 for misleading.
     kind: usize,
     means: Vec<f64>,
 }

@@ -72,7 +72,7 @@ pub(super) fn delta(runs: &[ExperimentRun]) -> DrawnFigure {
     let normalized = |cell: &CellSummary| {
         cell.cost_of_all_median.map(|cost| cost / total / -libm::log(cell.delta))
     };
-    // The decades of 1/δ: the axis would otherwise end at 10⁻¹⁶⁰.
+    // The axis shows decades of 1/δ; otherwise it would end at 10⁻¹⁶⁰.
     let decades = |cell: &CellSummary| -libm::log10(cell.delta);
     let of_method = |method: &str| {
         let cells = run.of(run.world(), method);

@@ -51,7 +51,7 @@ pub(super) fn synthetic(runs: &[ExperimentRun]) -> DrawnFigure {
     }
 }
 
-/// Whether the printed rule differs from round-robin.
+/// The sentence on whether the printed rule differs from round-robin.
 fn one_trajectory(run: &ExperimentRun) -> Vec<String> {
     let same = run.same_trajectory("BMA-GAI", "CB-GAI");
     let targeted = run.targeted("BMA-GAI");

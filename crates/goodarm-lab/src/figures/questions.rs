@@ -61,7 +61,7 @@ pub(super) fn shared_calls(runs: &[ExperimentRun]) -> DrawnFigure {
             .map(|world| cost(world, method).map_or(Bar { value: f64::NAN, error: None }, bar))
             .collect(),
     });
-    // Pairs of worlds; in the second one calls are shared.
+    // Worlds come in pairs; in the second world of a pair calls are shared.
     let findings = worlds.chunks_exact(2).flat_map(|pair| {
         run.methods().filter_map(move |method| {
             let (before, after) = (cost(pair[0], method)?, cost(pair[1], method)?);

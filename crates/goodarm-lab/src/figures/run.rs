@@ -18,9 +18,9 @@ use crate::{png, trials};
 pub struct ExperimentRun {
     /// The experiment.
     pub experiment: Experiment,
-    /// In the order of the experiment's cells; `None` if it was cancelled before.
+    /// The trials in the order of the cells; `None` if the experiment was cancelled before the trial began.
     pub trials: Vec<Option<Trial>>,
-    /// One for each cell.
+    /// The summary of each cell that has a trial.
     pub summaries: Vec<CellSummary>,
 }
 
@@ -83,7 +83,7 @@ impl FigureSpec {
 pub struct FigureSection {
     /// Its specification.
     pub spec: &'static FigureSpec,
-    /// One for each experiment.
+    /// The run of each experiment.
     pub runs: Vec<ExperimentRun>,
     /// The figure.
     pub drawn: DrawnFigure,

@@ -9,8 +9,8 @@ use goodarm_sim::labels::Way;
 
 use crate::figures::{DrawnFigure, ExperimentRun, bar, point, real};
 
-/// Labels until a claim, false claims at the boundary, false claims in wrong ways, and guessed or calibrated
-/// thresholds: an experiment each.
+/// Shows labels until a claim, false claims at the boundary, false claims in wrong ways, and guessed or calibrated
+/// thresholds. Each of the four has its own experiment.
 pub(super) fn truth(runs: &[ExperimentRun]) -> DrawnFigure {
     let [biased, labels, boundary, twins] = runs else { return DrawnFigure::default() };
     let figure = Figure::new(
@@ -76,7 +76,7 @@ fn needed(labels: &ExperimentRun, biased: &ExperimentRun, title: &str, share: f6
     let mut series: Vec<Series> = PERCENTS.map(of_percent).into();
     let misled = biased.summaries.iter().filter(|cell| cell.world.ends_with(GUESSED));
     for (cell, look) in misled.zip([3, 6, 12]) {
-        // A claim that is not always true is not always made.
+        // Only a claim that is made in every order gets a point.
         let labelled = of_claim(cell, share).find(|one| one.claimed.mean >= 1.0);
         let name = format!("misled: {:.1} % right", 100.0 * right_share(cell));
         let point = labelled.map(|one| until(certified_count(cell), one));
@@ -95,12 +95,12 @@ fn until(answers: f64, labelled: &LabelSummary) -> Point {
     Point { x: answers, y: labelled.labels.mean, error: Some(labelled.deviation) }
 }
 
-/// How often a claim is false at its δ.
+/// How often the claim is made although it is false, at its δ.
 fn false_at(labelled: &LabelSummary) -> Point {
     point(labelled.delta, labelled.false_claims)
 }
 
-/// The world in which misleading answers are certified.
+/// The end of the name of each world in which misleading answers are certified.
 const GUESSED: &str = "guessed 0.5";
 
 fn promised(series: &mut Vec<Series>) {

@@ -10,7 +10,7 @@ use crate::problem_file::check_count;
 #[derive(Debug)]
 pub(crate) struct Observations {
     attribute_count: usize,
-    /// Arm by arm.
+    /// One stream for each pair, arm by arm.
     streams: Vec<Stream>,
 }
 

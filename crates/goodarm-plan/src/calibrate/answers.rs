@@ -27,7 +27,8 @@ pub enum LabelSource<'a> {
     },
 }
 
-/// Indices of the pilot's answers, and whether they are right; an answer labelled "cannot tell" is not.
+/// The labels: the index of each labelled answer in the pilot, and whether it is right. An answer labelled "cannot
+/// tell" counts as wrong.
 pub(super) fn labels(
     request: &CalibrationRequest<'_>,
     pilot: &Pilot,

@@ -33,7 +33,7 @@ pub(super) fn with_thresholds(
     Ok(text)
 }
 
-/// The table of a name in a list of tables, however the list is written.
+/// The table with this name in a list of tables, which may be written as `[[list]]` or as an inline array.
 fn named<'a>(list: &'a mut Item, name: &str) -> Option<&'a mut dyn TableLike> {
     let is_it = |table: &dyn TableLike| table.get("name").and_then(Item::as_str) == Some(name);
     match list {

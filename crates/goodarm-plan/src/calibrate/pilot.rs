@@ -19,11 +19,11 @@ use goodarm_report::words::{counted, money};
 
 /// The answers that every verifier was recorded on, with the recorded outcomes.
 pub(super) struct Pilot {
-    /// The job's candidates, in its order.
+    /// These answers, in the job's order.
     pub(super) arms: Vec<ArmId>,
     /// Candidates that some verifier was not recorded on.
     pub(super) left_out: usize,
-    /// Without what depends on labels.
+    /// The report of each verifier, without the parts that depend on labels.
     pub(super) verifiers: Vec<VerifierReport>,
     /// The mean scores by each verifier.
     pub(super) columns: Vec<PilotScores>,
@@ -51,7 +51,7 @@ pub struct VerifierReport {
     pub price: f64,
     /// Recorded calls.
     pub calls: usize,
-    /// Those that failed.
+    /// Recorded calls that failed.
     pub failed: usize,
     /// Whether it is exact.
     pub is_exact: bool,
@@ -165,7 +165,8 @@ fn verifier(terms: &VerifierTerms, all: &[Vec<RecordedOutcome>]) -> (VerifierRep
     (report, PilotScores { means, threshold })
 }
 
-/// A failed call counts as the lowest score, as in a run; without a lowest score, the answer has no mean.
+/// The mean score of an answer. A failed call counts as the lowest score, as in a run; without a lowest score, the
+/// answer has no mean.
 fn mean(scores: Scores, outcomes: &[RecordedOutcome], lowest: f64, highest: f64) -> Option<f64> {
     let failed = match scores {
         Scores::SubGaussian { lowest, .. } => lowest,
@@ -177,7 +178,7 @@ fn mean(scores: Scores, outcomes: &[RecordedOutcome], lowest: f64, highest: f64)
     Some(mean.clamp(lowest, highest))
 }
 
-/// Why a threshold is not chosen.
+/// Why a verifier keeps its threshold; `None` if a new one is chosen.
 fn stays(terms: &VerifierTerms) -> Option<&'static str> {
     (terms.scores == Scores::Exact).then_some("exact: an answer has to pass it")
 }
@@ -190,7 +191,7 @@ const fn range(scores: Scores) -> (f64, f64) {
     }
 }
 
-/// The calls for a pilot, and their cost.
+/// The error that states the calls for a pilot, and their cost.
 fn no_recording(job: &Job, path: &Path) -> CalibrateError {
     let DesignCost { call_max, cost_max } = forecast::design(job, PILOT_CALLS);
     CalibrateError::NoRecording {

@@ -15,13 +15,13 @@ pub struct CalibrationReport {
     pub settings: CalibrationSettings,
     /// The ln of the evidence that a step needs: ln(1/δ), or ln(2/δ) if the search has two starts.
     pub log_evidence_needed: f64,
-    /// In the job's order; each criterion is one.
+    /// The verifiers in the job's order; each criterion counts as one.
     pub verifiers: Vec<VerifierReport>,
-    /// From strict to lax.
+    /// The steps of the path, from strict to lax thresholds.
     pub steps: Vec<StepReport>,
     /// The chosen step, counted from 0.
     pub chosen: Option<usize>,
-    /// If none was chosen: what it would take.
+    /// What is missing, if no step was chosen.
     pub shortfall: Option<Shortfall>,
 }
 
@@ -38,7 +38,7 @@ pub struct CalibrationSettings {
     pub left_out: usize,
     /// Labelled answers.
     pub labels: usize,
-    /// Those that are right.
+    /// Labelled answers that are right.
     pub right: usize,
     /// The number of labels that the path was planned for.
     pub planned_labels: u64,
@@ -51,19 +51,19 @@ pub struct CalibrationSettings {
 /// One step of the path.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepReport {
-    /// One for each verifier.
+    /// The threshold of each verifier.
     pub thresholds: Vec<f64>,
-    /// Answers that pass all of them.
+    /// Answers that pass all thresholds.
     pub passing: usize,
-    /// Their share of all.
+    /// The share of all answers that pass.
     pub share_kept: f64,
-    /// Those of them that are labelled and right.
+    /// Passing answers that are labelled and right.
     pub right: u64,
-    /// Those that are labelled and wrong.
+    /// Passing answers that are labelled and wrong.
     pub wrong: u64,
     /// ln of the evidence, which must reach `log_evidence_needed`.
     pub log_evidence: f64,
-    /// Its result.
+    /// The result of the step.
     #[serde(rename = "standing")]
     pub status: StepStatus,
 }
@@ -72,24 +72,24 @@ pub struct StepReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepStatus {
-    /// Too few labels were expected among its answers.
+    /// Too few labels were expected among the answers that pass.
     TooFewLabels,
-    /// The labels show that it keeps enough right answers.
+    /// The labels show that enough of the answers that pass are right.
     Shown,
-    /// They do not: the search from a start ended here.
+    /// The labels do not show it: the search from a start ended here.
     NotShown,
-    /// No search reached it.
+    /// No search reached the step.
     NotReached,
 }
 
-/// What it would take.
+/// What is missing if no step was chosen.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Shortfall {
     /// Whether the labels are too few for any step, even if all are right.
     pub is_untestable: bool,
-    /// Labels in all, if all that pass are right from now on.
+    /// The total number of labels that is needed if all passing answers are right from now on.
     pub labels_if_right: Option<u64>,
-    /// Labels in all, at the present share of right ones; `None` if no number suffices.
+    /// The total number of labels that is needed at the present share of right ones; `None` if no number is enough.
     pub labels_at_rate: Option<u64>,
     /// A lower precision that these labels show.
     pub reached: Option<f64>,
@@ -200,7 +200,7 @@ impl CalibrationData<'_> {
     }
 }
 
-/// The number of labels of which `count` are among the share of answers that pass.
+/// The number of labels at which `count` of them are about answers that pass, if this share of the answers passes.
 fn shared(count: u64, share: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let labels = (real(count) / share).ceil() as u64;

@@ -60,7 +60,7 @@ fn outcome(report: &CalibrationReport) -> String {
     text
 }
 
-/// What it would take.
+/// The labels that are missing, in words.
 fn takes(shortfall: &Shortfall, labels: usize) -> String {
     let mut text = String::new();
     if let Some(count) = shortfall.labels_if_right {
@@ -120,7 +120,7 @@ fn table(report: &CalibrationReport) -> String {
     text
 }
 
-/// 0.3 → 0.36.
+/// The old and the new threshold, such as 0.3 → 0.36.
 fn moved(verifier: &VerifierReport) -> String {
     let old = verifier.old_threshold;
     match (verifier.new_threshold, verifier.stays) {

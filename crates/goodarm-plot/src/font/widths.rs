@@ -27,7 +27,7 @@ impl WidthRow {
 
 pub(super) const UNITS_PER_EM: f64 = 2048.0;
 
-/// In the order of their letters.
+/// All rows of the table, in the order of their letters.
 pub(super) static WIDTHS: LazyLock<Vec<WidthRow>> = LazyLock::new(|| {
     let rows = include_str!("widths.txt").lines();
     rows.map(|row| WidthRow::read(row).expect("a row of the table")).collect()

@@ -12,7 +12,7 @@ use crate::sheet::{NAME, Sheet};
 
 /// The name of one series, in lines.
 pub(super) struct Name {
-    /// Its index in the chart.
+    /// The index of the series in the chart.
     series: usize,
     lines: Vec<String>,
 }
@@ -36,7 +36,7 @@ pub(super) fn plan(chart: &LineChart, sheet: Sheet) -> Vec<Name> {
         .collect()
 }
 
-/// Width to the right of the plot.
+/// The width that the names need to the right of the plot.
 pub(super) fn room(names: &[Name]) -> f64 {
     let widths = names.iter().flat_map(|name| &name.lines).map(|line| NAME.width(line));
     widths.reduce(f64::max).map_or(NO_NAMES, |widest| LEADER + SAMPLE_WIDTH + SAMPLE_GAP + widest)
@@ -71,7 +71,8 @@ pub(super) fn draw(canvas: &mut Canvas, names: &[Name], tracks: &[Track<'_>], pl
     }
 }
 
-/// From the end of a line to its name. If the line ends early, a dotted one first leads to the edge.
+/// Draws a thin line from the end of a line to its name. If the line ends early, a dotted line first leads to the
+/// edge.
 fn draw_leader(canvas: &mut Canvas, end: Spot, name: Spot, plot: Rect) {
     let stroke = Stroke::solid(FAINT, 0.8);
     let edge = spot(f64::max(end.x + LEADER_GAP, plot.right + 2.0), end.y);
@@ -82,9 +83,9 @@ fn draw_leader(canvas: &mut Canvas, end: Spot, name: Spot, plot: Rect) {
     canvas.line(edge, spot(name.x - 2.5, name.y), stroke);
 }
 
-/// Between the plot and the samples.
+/// The gap between the plot and the samples.
 const LEADER: f64 = 18.0;
-/// Between the end of a line, with its marker, and its leader.
+/// The gap between the end of a line, with its marker, and its leader.
 const LEADER_GAP: f64 = 5.5;
 /// A line that ends further than this from the edge ends early.
 const EARLY: f64 = 12.0;

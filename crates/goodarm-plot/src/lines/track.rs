@@ -20,7 +20,7 @@ pub(super) struct Track<'a> {
     /// How many series coincide with this one, itself included, and how many of them are drawn before it.
     crowd_size: usize,
     crowd_rank: usize,
-    /// The first of them in the chart.
+    /// The index of the first of these series in the chart.
     crowd_leader: usize,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Track<'a> {
     pub(super) fn end(&self, plot: Rect) -> Option<Spot> {
         let inside = |at: &&Spot| at.x <= plot.right + 0.5;
         let last = self.spots.iter().filter(inside).max_by(|a, b| a.x.total_cmp(&b.x));
-        // Without one, the line starts right of the plot; its first point gives the height.
+        // Without such a point, the line starts right of the plot; its first point gives the height.
         let at = last.or(self.spots.first())?;
         let x = at.x.clamp(plot.left, plot.right);
         Some(spot(x, at.y.clamp(plot.top, plot.bottom)))
@@ -176,7 +176,7 @@ fn coincide(a: &Track<'_>, b: &Track<'_>) -> bool {
         && a.spots.iter().zip(&b.spots).all(near)
 }
 
-/// Each height holds until the next point.
+/// A line with steps: each height holds until the next point.
 fn staircase(spots: &[Spot]) -> Vec<Spot> {
     let mut stairs: Vec<Spot> = Vec::with_capacity(2 * spots.len());
     for at in spots {
@@ -216,7 +216,7 @@ const CROWD_DARK_PERCENT: u8 = 15;
 const TOP_DASHES: &[f64] = &[7.0, 5.0];
 const MARK_ALL_MAX: usize = 14;
 const MARK_SPACING: f64 = 44.0;
-/// Its multiples never have the same fractional part.
+/// The inverse of the golden ratio: no two multiples of it have the same fractional part.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 const WHISKER_CAP: f64 = 3.2;
 const WHISKER_STEP: f64 = 7.5;

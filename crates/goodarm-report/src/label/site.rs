@@ -1,4 +1,4 @@
-//! The requests of the labelling page: the next card, to keep a reply, to take it back.
+//! The requests of the labelling page: get the next card, keep a reply, take back the last reply.
 
 use std::sync::{Arc, Mutex};
 
@@ -70,7 +70,7 @@ impl LabelSite {
         })
     }
 
-    /// Nothing was kept, for this reason.
+    /// The response to a request that failed: the reason, and that nothing was kept.
     fn failed(&self, why: &str) -> String {
         serde_json::json!({"failed": why, "command": self.about.command}).to_string()
     }
@@ -226,7 +226,7 @@ const SCRIPTS: [&str; 3] = [
     include_str!("../../web/label/start.js"),
 ];
 
-/// An answer as JSON, and the key.
+/// Room for the largest answer, escaped as JSON, and the key of its card.
 const SAY_BYTES_MAX: usize = 4 << 20;
 const BODY_BYTES_MAX: usize = 16 << 10;
 const ANSWER_BYTES_MAX: usize = 1 << 20;

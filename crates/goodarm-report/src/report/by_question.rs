@@ -9,9 +9,9 @@ use super::data::ReportQuestion;
 /// The calls and the money of each question.
 pub(super) struct ByQuestion {
     service_count: usize,
-    /// Per question, service by service.
+    /// The money of each question and service, question by question.
     spent: Vec<Cost>,
-    /// Per question.
+    /// The number of calls of each question.
     call_counts: Vec<u32>,
 }
 
@@ -49,7 +49,7 @@ impl ByQuestion {
                 sum[part] = sum[part].saturating_add(*spent);
             }
         }
-        // The first criterion of a verifier has the cost of its calls.
+        // The first criterion of a verifier has the cost of all its calls, the others have none.
         let mut sums = sums.into_iter();
         for verifier in &mut overview.verifiers {
             let sum = if verifier.paid_with.is_none() { sums.next() } else { None };
@@ -60,7 +60,7 @@ impl ByQuestion {
         }
     }
 
-    /// Every question. The ids are filled in later.
+    /// Every question with its calls and its money. The ids are filled in later.
     pub(super) fn sums(&self, books: &Books) -> Vec<ReportQuestion> {
         let Some(questions) = books.problem().questions() else { return Vec::new() };
         let of = |question: QuestionId| {

@@ -9,21 +9,21 @@ use serde::Serialize;
 use super::cut::LengthCounts;
 use super::rows::{CallRow, call_row};
 
-/// The limits of a page. It shows them to its readers.
+/// The limits of a page, which the page shows to its readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct PageLimits {
-    /// Per field.
+    /// The most bytes of a field.
     pub(super) field_bytes: usize,
-    /// Per reply.
+    /// The most bytes of a reply.
     pub(super) reply_bytes: usize,
-    /// Per answer, or per question with its answers.
+    /// The most calls of a row, which is an answer, or a question with its answers.
     pub(super) calls: usize,
 }
 
 /// The first calls of each row: of an answer, or of a question with its answers.
 #[derive(Clone)]
 pub(super) struct KeptCalls {
-    /// Per row; each call with its answer, if it has one.
+    /// The kept calls of each row, each with its answer if it is about one.
     rows: Vec<Vec<(Option<ArmId>, CallRow)>>,
     /// The number of calls of each row, including calls that are not kept.
     counts: Vec<u32>,
@@ -39,7 +39,7 @@ pub(super) struct KeptCalls {
 #[derive(Clone, Copy)]
 pub(super) struct CallEntry<'a> {
     pub(super) entry: &'a JournalEntry<'a>,
-    /// Its answer or question.
+    /// The index of its answer, or of its question.
     pub(super) row: usize,
     /// The start of the run.
     pub(super) started_millis: u64,
@@ -47,12 +47,12 @@ pub(super) struct CallEntry<'a> {
 }
 
 impl KeptCalls {
-    /// As many as a page can show.
+    /// Keeps as many calls as a page can show.
     pub(super) const fn for_page() -> Self {
         Self::within(CALLS_OF_ROW_MAX, REPLY_BYTES_MAX)
     }
 
-    /// No calls, if there will be no page.
+    /// Keeps no calls, because there will be no page.
     pub(super) const fn none() -> Self {
         Self::within(0, 0)
     }
@@ -91,7 +91,7 @@ impl KeptCalls {
         self.make_room(replies);
     }
 
-    /// Drops calls and cuts replies above the present limits. Because of the slack this is rare.
+    /// Drops calls and cuts replies above the present limits. This is rare, because half as much again is allowed.
     fn make_room(&mut self, replies: &LengthCounts) {
         if self.kept_count > CALLS_TOTAL + CALLS_TOTAL / 2 {
             let mut counts = LengthCounts::new(self.row_max);
@@ -113,8 +113,8 @@ impl KeptCalls {
         self.kept_bytes = self.rows.iter().flatten().map(|(_, line)| line.reply_bytes()).sum();
     }
 
-    /// Whether all calls within the limits were kept. They were not if the page leaves rows out, because the calls
-    /// of those rows have lowered the limit.
+    /// Whether all calls within these limits were kept. They were not if the page leaves rows out: the calls of those
+    /// rows have lowered the limit at which calls were kept.
     pub(super) const fn are_enough(&self, limits: &PageLimits) -> bool {
         limits.calls <= self.row_max && limits.reply_bytes <= self.reply_bytes_max
     }
@@ -128,7 +128,7 @@ impl KeptCalls {
     }
 }
 
-/// Per reply.
+/// The most bytes that are kept of a reply.
 pub(super) const REPLY_BYTES_MAX: usize = 8_000;
 pub(super) const REPLIES_BYTES_TOTAL: u64 = 16 << 20;
 pub(super) const CALLS_OF_ROW_MAX: usize = 5_000;

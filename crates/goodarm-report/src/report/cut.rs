@@ -10,12 +10,12 @@ pub(super) struct LengthCounts {
 }
 
 impl LengthCounts {
-    /// The limit is at most `limit_max`.
+    /// No lengths so far. The limit that is found is at most `limit_max`.
     pub(super) fn new(limit_max: usize) -> Self {
         Self { counts: vec![0; limit_max + 1] }
     }
 
-    /// Adds a text.
+    /// Adds the length of a text or of a list.
     pub(super) fn take(&mut self, length: usize) {
         let last = self.counts.len() - 1;
         self.counts[length.min(last)] += 1;
@@ -27,7 +27,7 @@ impl LengthCounts {
         // Texts that are longer than the limit.
         let mut longer: u64 = self.counts.iter().skip(1).sum();
         for limit in 1..self.counts.len() {
-            // One more unit for each text of at least this length.
+            // Each text of at least this length takes one unit more.
             total += longer;
             if total > total_max {
                 return limit - 1;
@@ -43,8 +43,8 @@ pub(crate) fn beginning(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }
 
-/// JSON that is safe inside a script element, and that editors show in the order of its bytes. JSON has these
-/// characters only inside texts, so they can be written as escapes.
+/// JSON that is safe inside a script element, and that editors show in the order of its bytes. The unsafe characters
+/// occur only inside the texts of JSON, so they can be written as escapes.
 pub(super) fn script_safe(json: &str) -> Cow<'_, str> {
     if !json.contains(is_unsafe) {
         return Cow::Borrowed(json);

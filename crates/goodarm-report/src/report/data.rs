@@ -12,10 +12,10 @@ use super::trail::Trail;
 pub(crate) struct ReportData {
     #[serde(flatten)]
     pub(crate) overview: Overview,
-    /// In the order of the file of questions; empty without questions.
+    /// The questions in the order of their file; empty without questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) by_question: Vec<ReportQuestion>,
-    /// In the order of the candidates file.
+    /// The answers in the order of the candidates file.
     pub(crate) answers: Vec<ReportAnswer>,
 }
 
@@ -33,13 +33,13 @@ pub(crate) struct ReportQuestion {
     pub(crate) asked: usize,
     /// Settled calls about the question or one of its answers.
     pub(crate) calls: u64,
-    /// Their cost.
+    /// The cost of these calls.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub(crate) spent: Cost,
-    /// The part of it for making answers.
+    /// The part of the cost for making answers.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub(crate) spent_on_answers: Cost,
-    /// The part of it for solving the question.
+    /// The part of the cost for the votes of solvers.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub(crate) spent_on_votes: Cost,
 }
@@ -54,7 +54,7 @@ pub(crate) struct ReportAnswer {
     pub(crate) calls: u64,
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub(crate) spent: Cost,
-    /// If there are questions.
+    /// The question of the answer, if there are questions.
     #[serde(flatten)]
     pub(crate) link: Option<QuestionLink>,
     /// Mean and evidence of each verifier after each call, for charts.

@@ -91,7 +91,7 @@ fn read(report: &Report, shown: &[u32], limits: &PageLimits) -> Result<KeptCalls
     Ok(calls)
 }
 
-/// The row of a call: its answer, or with questions, its question or that of its answer.
+/// The row of a call: the index of its answer. With questions, the index of its question or of its answer's question.
 fn row_of(data: &ReportData, call: &SettledCall<'_>) -> Option<usize> {
     match call.target {
         Target::Question(question, _) => Some(question.index()),

@@ -23,10 +23,10 @@ pub(super) struct Gatherer {
     pub(super) balance: Balance,
     /// The number of candidates after each addition, with their fingerprint.
     pub(super) added: Vec<(usize, [u8; 32])>,
-    /// Per pair, arm by arm.
+    /// The scores of each pair, arm by arm; `trails` has the same order.
     scores: Vec<ScoreSpread>,
     trails: Vec<Trail>,
-    /// Per arm.
+    /// The number of calls about each arm.
     call_counts: Vec<u32>,
     by_question: ByQuestion,
     pub(super) reply_lengths: LengthCounts,
@@ -39,7 +39,7 @@ pub(super) struct Gatherer {
 struct ScoredPair {
     arm: ArmId,
     attribute: AttributeId,
-    /// Its index among the pairs that the call scores.
+    /// The index of the pair among those that the call scores.
     place: usize,
     /// Whether the call added a score to it.
     is_new: bool,
@@ -87,7 +87,7 @@ impl Follower for Gatherer {
 }
 
 impl Gatherer {
-    /// Before the first entry.
+    /// The state before the first entry of the journal.
     pub(super) fn new(balance: Balance, calls: KeptCalls) -> Self {
         let problem = balance.books.problem();
         let pair_count = problem.pair_count();
@@ -133,7 +133,7 @@ impl Gatherer {
         }
     }
 
-    /// The number of scores of each of them.
+    /// The number of scores of each pair that the call scores.
     fn returned(&self, call: &SettledCall<'_>) -> Vec<u64> {
         let pairs = self.scored_by(call).into_iter();
         pairs
@@ -141,7 +141,7 @@ impl Gatherer {
             .collect()
     }
 
-    /// The score of a call for one of its pairs.
+    /// Adds the score that a call gives to one of its pairs.
     fn take_score(&mut self, call: &SettledCall<'_>, scored: ScoredPair) {
         let ScoredPair { arm, attribute, place, is_new } = scored;
         let problem = self.balance.books.problem();
@@ -164,7 +164,7 @@ impl Gatherer {
         }
     }
 
-    /// At the end of the journal. The ids are filled in later.
+    /// The data of the report, at the end of the journal. The ids are filled in later.
     pub(super) fn data(&mut self, history: &History, mark: Mark, folder: &Folder) -> ReportData {
         let Balance { books, account, .. } = &self.balance;
         let mut overview = Overview::in_full(&history.terms, books, account);
@@ -205,7 +205,8 @@ impl Gatherer {
     }
 }
 
-/// How the run ended, from its summary. A summary with fewer calls than the journal is from an earlier stop.
+/// How the run ended, from its summary. `None` if the summary has another number of calls: it is from an earlier
+/// stop.
 fn ending(folder: &Folder, calls: u64) -> Option<EndingView> {
     #[derive(Deserialize)]
     struct Summary {

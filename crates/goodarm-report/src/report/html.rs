@@ -1,5 +1,5 @@
-//! The page: one self-contained file. Texts of answers and verifiers are escaped, or in JSON blocks, which
-//! are never executed, and the policy in its head allows only our script.
+//! The page: one self-contained file. Texts of answers and verifiers are escaped, or in JSON blocks, which are never
+//! executed. The content security policy in the page's head allows only our script.
 
 use std::io::{self, Write};
 
@@ -100,13 +100,13 @@ fn thinned(steps: &[CoverageStep]) -> Vec<CoverageStep> {
 #[derive(Default, Serialize)]
 struct Columns {
     ids: Vec<String>,
-    /// A letter each: c, u or r; for questions a or o.
+    /// The first letter of each status: c, u or r; for questions a or o.
     status: String,
-    /// 0 if it is not certified.
+    /// The rank of each certificate; 0 if the answer is not certified.
     rank: Vec<usize>,
     calls: Vec<u64>,
     spent: Vec<f64>,
-    /// Per verifier; empty with questions.
+    /// The mean scores of each verifier; empty with questions.
     means: Vec<Vec<Option<f64>>>,
     /// The number of answers to each question; empty without questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::cut::beginning;
 use super::trail::Trail;
 
-/// The fields of an object that are wanted, each cut to this many bytes; and their number, with one more for
-/// the id.
+/// The wanted fields of an object, at most `FIELDS_MAX`, each cut to this many bytes; and the number of all wanted
+/// fields plus one for the id.
 pub(crate) fn field_rows(
     json: &str,
     is_wanted: impl Fn(&str, &Value) -> bool,
@@ -48,13 +48,13 @@ pub(crate) struct AnswerDetail {
     pub(crate) n: usize,
     /// Evidence, one for each verifier.
     pub(crate) p: Vec<PairRow>,
-    /// Its share of δ, if shares are lent.
+    /// The answer's share of δ, if shares are lent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) s: Option<LoanView>,
 }
 
 impl AnswerDetail {
-    /// `trails` are those of its verifiers; may be empty.
+    /// `trails` has an entry for each verifier, or is empty.
     pub(crate) fn new(
         (f, n): (Vec<FieldRow>, usize),
         answer: &AnswerView,
@@ -66,7 +66,7 @@ impl AnswerDetail {
         Self { f, n, p, s: answer.loan }
     }
 
-    /// Without the trails of the evidence, if they are not known.
+    /// Removes the trails of the evidence, because they are not known.
     pub(crate) fn without_shares(mut self) -> Self {
         self.p.iter_mut().for_each(|pair| pair.7.clear());
         self
@@ -87,7 +87,7 @@ impl FieldRow {
     }
 }
 
-/// Calls, mean, evidence, needed evidence, whether it is reached, money, and the two trails.
+/// A pair: calls, mean, evidence, needed evidence, whether it is reached, money, and the trails of mean and evidence.
 #[derive(Serialize)]
 pub(crate) struct PairRow(u64, Option<f64>, Option<f64>, Option<f64>, u8, f64, String, String);
 
@@ -104,7 +104,7 @@ fn pair_row((pair, [means, shares]): (&PairView, [String; 2])) -> PairRow {
     )
 }
 
-/// Verifier, score, cost, latency in milliseconds, seconds since the start. A long row also has failure,
+/// A call: verifier, score, cost, latency in milliseconds, seconds since the start. A long row also has failure,
 /// reply, reason, and the length of the whole reply if it was cut, otherwise 0.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
@@ -127,7 +127,7 @@ impl CallRow {
         if let Self::Long(.., reply, _, total) = self
             && reply.len() > reply_bytes_max
         {
-            // 0: it was whole.
+            // 0 means that the reply was not cut before.
             *total = if *total == 0 { reply.len() } else { *total };
             *reply = beginning(reply, reply_bytes_max).into();
         }
@@ -173,7 +173,7 @@ pub(crate) fn call_row(
     Some(CallRow::Long(verifier, score, cost, latency, seconds, failure, kept, reason, total))
 }
 
-/// A final answer, cut, because there are as many as calls. The journal has a hash of a long one; the
+/// A final answer, cut, because every call may have one. The journal has only a hash of a long final answer; the
 /// beginning of the hash is enough to recognize it.
 fn final_answer(answer: &str) -> Box<str> {
     let is_hash = answer.starts_with("blake3 ") && answer.len() == HASH_BYTES;
@@ -190,7 +190,7 @@ pub(crate) fn rounded(number: f64, steps: f64) -> f64 {
     (number * steps).round() / steps
 }
 
-/// Per answer; the output files have all.
+/// The most fields that are shown of an object; the output files have all fields.
 const FIELDS_MAX: usize = 50;
 const NAME_BYTES_MAX: usize = 120;
 const REASON_BYTES_MAX: usize = 400;

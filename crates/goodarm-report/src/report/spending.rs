@@ -1,4 +1,4 @@
-//! SpendingTable per service, by the status of the answers or questions.
+//! The spending per service, by the status of the answers or questions.
 
 use goodarm_core::{ArmStatus, Cost};
 use goodarm_record::view::Overview;
@@ -11,7 +11,7 @@ pub(super) struct SpendingTable {
     pub(super) statuses: Vec<&'static str>,
     /// Verifiers, then generators. A verifier with several criteria is listed once.
     pub(super) services: Vec<ServiceSpending>,
-    /// Per status.
+    /// The sum over all services, for each status.
     pub(super) sums: Vec<Cost>,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct SpendingTable {
 pub(super) struct ServiceSpending {
     pub(super) name: String,
     pub(super) is_free: bool,
-    /// Per status.
+    /// The spending for each status.
     pub(super) parts: Vec<Cost>,
     pub(super) all: Cost,
 }

@@ -298,7 +298,7 @@ fn decimal(number: Option<f64>) -> String {
     number.map_or_else(|| "–".into(), |number| format!("{number:.3}"))
 }
 
-/// A sentence of others: each word is made printable and cut.
+/// A sentence that may contain text of others: each word is made printable and cut.
 fn sentence(text: &str) -> String {
     text.split_whitespace().map(printable).collect::<Vec<_>>().join(" ")
 }

@@ -46,9 +46,9 @@ impl Trail {
         self.skipped = self.skipped * 2 + 1;
     }
 
-    /// The mean and the share of the needed evidence, a letter for each point. Point i, counted from
-    /// 1, is after call i × stride, the last after the last call; the stride is the power of two
-    /// that gives as many points.
+    /// The mean and the share of the needed evidence, a letter for each point. Point i, counted from 1, is after call
+    /// i × stride; the last point is after the last call. The stride is the smallest power of two that gives this
+    /// number of points.
     pub(crate) fn letters(&self) -> [String; 2] {
         let spell = |part: usize| {
             self.points.iter().map(|point| char::from(LETTERS[usize::from(point[part])])).collect()
@@ -57,7 +57,7 @@ impl Trail {
     }
 }
 
-/// A number from 0 to 1 in this many steps; numbers above 1 reach up to the last letter.
+/// A number from 0 to 1 in this many steps; numbers above 1 get the letters that are left, up to the last.
 fn place(number: f64, steps: f64) -> u8 {
     let step = (number * steps).round().clamp(0.0, 63.0);
     // NaN, which only an exact verifier's evidence could give, becomes 0.

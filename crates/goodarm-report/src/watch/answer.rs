@@ -41,21 +41,21 @@ pub(super) fn json(job: &WatchedJob, journal: &Path, certificate: &WatchedCertif
 struct AnswerPage {
     detail: AnswerDetail,
     calls: Vec<CallRow>,
-    /// How many there are in total.
+    /// The number of all calls; `calls` has only the first ones.
     call_count: u64,
 }
 
 /// The calls about one answer, and about its question.
 #[derive(Default)]
 struct AnswerCalls {
-    /// The first of them.
+    /// The first calls.
     rows: Vec<CallRow>,
     count: u64,
-    /// Per verifier.
+    /// The mean of each verifier.
     means: Vec<RunningMean>,
 }
 
-/// A verifier's mean after each call. Its evidence is in the books only.
+/// A verifier's mean after each call. The evidence is not here: only the books have it.
 #[derive(Clone, Default)]
 struct RunningMean {
     sum: f64,
@@ -152,7 +152,7 @@ fn is_about(call: &SettledCall<'_>, certificate: &WatchedCertificate) -> bool {
     }
 }
 
-/// The score that a vote gives the answer: 0 for a failed vote, none for a void one.
+/// The score that a vote gives the answer: 0 for a failed vote, `None` for a void one.
 fn vote(call: &SettledCall<'_>, certificate: &WatchedCertificate) -> Option<f64> {
     match &call.outcome {
         Outcome::Answer(label) => {

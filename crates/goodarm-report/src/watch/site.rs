@@ -20,7 +20,7 @@ pub(super) fn page() -> SitePage {
 /// Answers the requests about a run.
 pub(super) struct WatchSite {
     shared: Arc<SharedState>,
-    /// One reader of the journal at a time.
+    /// Held by the reader of the journal: there is one at a time.
     journal_turn: Arc<Semaphore>,
 }
 
@@ -50,7 +50,7 @@ pub(super) enum WatchRoute {
     State { rank_known: usize },
     /// Everything about one answer.
     Answer { arm: u32 },
-    /// Make no new calls, or make them again.
+    /// Stop making new calls (true), or make them again (false).
     Pause(bool),
 }
 

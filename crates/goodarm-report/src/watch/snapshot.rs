@@ -21,7 +21,7 @@ pub(super) struct Snapshot {
     pub(super) phase: Phase,
     pub(super) progress: Arc<Progress>,
     pub(super) coverage: CoverageSteps,
-    /// The newest, in the order of their ranks.
+    /// The newest certificates, in the order of their ranks.
     pub(super) certificates: VecDeque<Arc<WatchedCertificate>>,
     pub(super) warnings: VecDeque<Arc<str>>,
 }
@@ -33,7 +33,7 @@ pub(super) enum Phase {
     Writing {
         ending: EndingView,
     },
-    /// Without an ending if the run was aborted by an error.
+    /// The run has ended; `ending` is `None` if an error aborted it.
     Ended {
         ending: Option<EndingView>,
         told: String,
@@ -43,7 +43,7 @@ pub(super) enum Phase {
 /// A certified answer.
 pub(super) struct WatchedCertificate {
     pub(super) answer: AnswerView,
-    /// Its object, if it was made during the run and is not in the job.
+    /// The answer's JSON object, if it was made during the run and is not in the job.
     pub(super) made: Option<Box<str>>,
     pub(super) spent_by_then: f64,
     /// The question that it answers.
@@ -51,7 +51,7 @@ pub(super) struct WatchedCertificate {
 }
 
 impl Snapshot {
-    /// A run that begins or resumes.
+    /// The first snapshot of a run that begins or resumes.
     pub(super) fn new(job: &WatchedJob, run: &RunState<'_>, progress: &Progress) -> Self {
         let &RunState { books, account, candidates, .. } = run;
         let mut snapshot = Self {
@@ -140,7 +140,7 @@ impl WatchedCertificate {
     }
 }
 
-/// How many answers were certified at which spend, thinned out when there are many steps.
+/// The number of certified answers over the spending, thinned out when there are many steps.
 #[derive(Clone, Default)]
 pub(super) struct CoverageSteps {
     pub(super) steps: Vec<CoverageStep>,
@@ -173,7 +173,7 @@ fn push<T>(list: &mut VecDeque<T>, item: T, length_max: usize) {
 
 /// A screen cannot show more steps.
 const STEPS_MAX: usize = 600;
-/// The report has all of them.
+/// The page lists only the newest certificates; the report has all of them.
 const CERTIFICATES_MAX: usize = 300;
 const WARNINGS_MAX: usize = 20;
 

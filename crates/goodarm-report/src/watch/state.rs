@@ -91,7 +91,7 @@ impl SharedState {
         }
     }
 
-    /// The condition of every service: a criterion has that of its verifier; then the generators.
+    /// The condition of each criterion, which is that of its verifier, and then of each generator.
     fn health(&self, progress: &Progress) -> Vec<ServiceHealth> {
         let Progress { conditions, overview, .. } = progress;
         let verifiers = self.job.conditions.iter().map(|&index| &conditions[index]);
@@ -120,7 +120,7 @@ impl SharedState {
         }
     }
 
-    /// The same figures as in the report, as far as they are known during the run.
+    /// The figures of the report, as far as they are known during the run.
     fn overview(&self, snapshot: &Snapshot) -> Overview {
         let progress = &*snapshot.progress;
         let span_millis = [self.started, self.started + progress.elapsed].map(|time| {
@@ -186,7 +186,7 @@ struct LiveState<'a> {
     retries: u64,
     /// A verifier's name and an answer's id.
     working_on: Option<[&'a str; 2]>,
-    /// Per verifier, then per generator.
+    /// The health of each criterion, then of each generator.
     health: Vec<ServiceHealth>,
     certificates: Vec<CertificateRow>,
     /// The command that resumes the run.

@@ -13,12 +13,12 @@ use crate::world::ScoreLaw;
 use crate::world_error::PAIRS_MAX;
 
 impl PlanSpec {
-    /// The generators.
+    /// All generators, of both keys.
     pub(super) fn makers(&self) -> impl Iterator<Item = &PlanGenerator> {
         self.generator.iter().chain(&self.generators)
     }
 
-    /// The share of good answers, with its default.
+    /// The share of good answers: the plan's, or that of the first generator that has one, or the default.
     pub fn good_share(&self) -> f64 {
         let of_maker = self.makers().find_map(|maker| maker.good);
         self.good.or(of_maker).unwrap_or(GOOD_SHARE)
@@ -100,8 +100,8 @@ impl PlanSpec {
         )
     }
 
-    /// Much more than enough to answer all questions that can be answered: all answers that may be made,
-    /// and for each the calls that a good one takes.
+    /// A budget that is much more than enough to answer all questions that can be answered. For each question it
+    /// makes all answers that may be made, and pays [`ANSWERS_TRIED`] times the calls that a good answer takes.
     pub(super) fn ample_for_questions(&self) -> f64 {
         let count = size(self.questions.unwrap_or(1));
         let log = -libm::log(self.delta) + libm::log(count);
@@ -126,7 +126,7 @@ impl PlanVerifier {
     }
 }
 
-/// The mean scores of a good and of a bad answer by a verifier of which only the threshold is known.
+/// The mean scores of a good and of a bad answer, guessed from the verifier's threshold.
 pub fn guessed_means(scores: Scores, threshold: f64) -> [f64; 2] {
     match scores {
         // An answer that fails a check costs almost nothing, so a plan need not count it.
@@ -135,7 +135,7 @@ pub fn guessed_means(scores: Scores, threshold: f64) -> [f64; 2] {
     }
 }
 
-/// Defaults.
+/// The defaults of `good`, `difficulty`, `spread` and `candidates_max`.
 const GOOD_SHARE: f64 = 0.6;
 const DIFFICULTY: f64 = 0.4;
 const SPREAD: f64 = 0.05;

@@ -65,11 +65,11 @@ pub struct StepTheory {
 /// The distribution over simulated sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// One in ten is below.
+    /// One session in ten is below.
     pub low: f64,
-    /// Half are below.
+    /// Half of the sessions are below.
     pub median: f64,
-    /// One in ten is above.
+    /// One session in ten is above.
     pub high: f64,
 }
 
@@ -83,9 +83,9 @@ pub struct Purchase {
     pub theory: Option<PurchaseTheory>,
     /// Certified answers in simulated sessions with this budget.
     pub realistic: Spread,
-    /// Their mean.
+    /// The mean number of certified answers.
     pub mean: f64,
-    /// Their average spending.
+    /// The average spending of these sessions.
     pub spent: f64,
 }
 
@@ -96,8 +96,8 @@ pub struct PurchaseTheory {
     pub normalized: f64,
     /// K(b).
     pub asymptotic: usize,
-    /// Reached as δ → 0 with a slack of ε.
+    /// The number of certificates that is reached as δ → 0 with a slack of ε.
     pub asymptotic_lower: usize,
-    /// Exceeded by no reliable policy as δ → 0, with a slack of ε.
+    /// The number of certificates that no reliable policy exceeds as δ → 0, with a slack of ε.
     pub asymptotic_upper: usize,
 }

@@ -14,7 +14,7 @@ pub struct PlanSpec {
     pub delta: f64,
     /// The budget; without it, only the cost of certificates is estimated.
     pub budget: Option<f64>,
-    /// ε of the theorems.
+    /// The slack ε of the paper's theorems.
     #[serde(default = "slack")]
     pub slack: f64,
     /// The guarantee; the policy's default if not given.
@@ -41,7 +41,7 @@ pub struct PlanSpec {
     /// The number of answers that each question has from the start.
     #[serde(default)]
     pub given: usize,
-    /// The same for each question, if it is known.
+    /// The number of given answers of each question, if it is known; it replaces `given`.
     #[serde(skip)]
     pub given_each: Vec<usize>,
     /// The generator of answers.
@@ -84,7 +84,7 @@ const fn repetitions() -> u64 {
 pub struct PlanVerifier {
     /// Its name in reports.
     pub name: String,
-    /// The price of a call; for calls that score several verifiers, the price of the first.
+    /// The price of a call. A call that scores several verifiers has the price of the first.
     pub price: f64,
     /// The required mean score.
     pub threshold: f64,

@@ -19,7 +19,7 @@ pub struct QuestionDescription {
     pub good: f64,
     /// The share of good answers of each generator.
     pub generators: Vec<f64>,
-    /// How much questions differ: the correlation of two answers to the same one.
+    /// How much questions differ: the correlation of two answers to the same question.
     pub difficulty: f64,
     /// For each verifier, the mean scores of a good and of a bad answer.
     pub means: Vec<[f64; 2]>,
@@ -27,14 +27,14 @@ pub struct QuestionDescription {
     pub spread: f64,
     /// The law of each verifier's scores.
     pub laws: Vec<ScoreLaw>,
-    /// Which calls score each verifier.
+    /// Which calls give the scores of each verifier.
     pub scored_by: Vec<ScoredBy>,
 }
 
 /// Questions drawn from a description.
 ///
-/// If a reply votes on all answers to its question, answers are final answers: one is good and frequent,
-/// and the wrong ones share the rest. Otherwise all answers are different.
+/// If there are solvers, whose replies vote on all answers to a question, answers are final answers: one is good and
+/// frequent, and the wrong ones share the rest. Otherwise all answers are different.
 #[derive(Clone, Debug)]
 pub(super) struct Described {
     spec: QuestionDescription,
@@ -95,7 +95,7 @@ impl Described {
         given.into_iter().collect()
     }
 
-    /// The `call`-th answer to a question.
+    /// The `call`-th answer of a source to a question.
     pub(super) fn answer(
         &self,
         seed: u64,
@@ -119,7 +119,7 @@ impl Described {
         }
     }
 
-    /// An answer of source 0, the given ones, or of a generator.
+    /// An answer to a question. Source 0 is the given answers, source i the i-th generator.
     fn made(&self, seed: u64, question: QuestionId, source: usize, call: u64) -> Label {
         let asked = &self.asked[question.index()];
         if self.has_votes {
@@ -130,7 +130,7 @@ impl Described {
                 false => self.wrong(question, &mut random),
             };
         }
-        // All are different: the number decides whether an answer is good.
+        // All answers are different: their number decides whether they are good.
         let number = call.saturating_mul(asked.shares.len() as u64).saturating_add(source as u64);
         Label(u32::try_from(number).unwrap_or(u32::MAX))
     }
@@ -186,7 +186,7 @@ impl Described {
         self.spec.laws[attribute.index()]
     }
 
-    /// The probability that a fresh answer is good.
+    /// The probability that a fresh answer of the last generator is good; without generators, that a given answer is.
     pub(super) fn theta(&self, question: QuestionId) -> f64 {
         self.asked[question.index()].shares.last().copied().unwrap_or(0.0)
     }
@@ -208,7 +208,7 @@ fn theta(good: f64, difficulty: f64, random: &Random) -> f64 {
     if theta.is_finite() { theta } else { good }
 }
 
-/// Path prefixes, different from each other and from those of scores.
+/// Prefixes of the paths of random streams, different from each other and from those of scores.
 const QUESTION: u64 = 1 << 33;
 const MADE: u64 = 2 << 33;
 const MEAN: u64 = 3 << 33;

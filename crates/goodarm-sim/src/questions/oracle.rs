@@ -27,8 +27,8 @@ impl QuestionOracle {
         Self { world, typical_cost, thetas }
     }
 
-    /// The remaining cost of certifying an answer: the missing evidence over its growth; and the next
-    /// attribute.
+    /// The remaining cost of certifying an answer, and the attribute to call next. The number of calls is the missing
+    /// evidence over its growth per call. `None` if the answer is bad or cannot be certified.
     fn cost(&self, books: &Books, arm: ArmId) -> Option<(f64, AttributeId)> {
         let questions = books.problem().questions()?;
         let answer = (questions.of(arm), questions.label(arm));
@@ -112,11 +112,11 @@ impl Policy for QuestionOracle {
     }
 }
 
-/// All shares that it lends are returned.
+/// The share that the oracle lends: most of the pool. All shares that it lends are returned.
 fn offer(books: &Books) -> Share {
     Share::of(0.9 * books.pool().map_or(0.0, Share::fraction))
 }
 
-/// The least evidence for a binary score, on average.
+/// The least average evidence of a binary score that the oracle assumes.
 const GROWTH_MIN: f64 = 1e-6;
 const TYPICAL_CALLS: f64 = 20.0;

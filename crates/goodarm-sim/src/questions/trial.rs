@@ -11,8 +11,8 @@ use crate::questions::oracle::QuestionOracle;
 use crate::questions::world::QuestionWorld;
 use crate::trial::{Certified, Method, Trial, TrialError, TrialSettings, Watcher};
 
-/// Not a policy: as many answers to each question as the budget allows, of which the most frequent is
-/// taken. It has no guarantee.
+/// A method that is not a policy: as many answers to each question as the budget allows, of which the most frequent
+/// is taken. It has no guarantee.
 const SELF_CONSISTENCY: &str = "self-consistency";
 
 /// Runs one trial, one call at a time. Certified answers are listed under the number of their question.

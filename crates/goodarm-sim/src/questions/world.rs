@@ -20,7 +20,7 @@ use crate::world_error::WorldError;
 pub struct QuestionWorld {
     /// The verifiers.
     pub attributes: Vec<AttributeSpec>,
-    /// Which calls score each of them.
+    /// Which calls give the scores of each verifier.
     pub scored_by: Vec<ScoredBy>,
     /// The questions, with the given answers.
     pub questions: QuestionsSpec,
@@ -79,7 +79,7 @@ pub struct RecordedSpec {
     pub majority: bool,
     /// Whether one reply is compared with all answers to its question.
     pub votes: bool,
-    /// Whether the recorded candidate is given.
+    /// Whether each question has its recorded candidate from the start.
     pub given: bool,
     /// The most fresh answers of a question.
     pub candidates_max: usize,
@@ -232,7 +232,7 @@ impl QuestionWorld {
         };
         let mut random = Random::at(seed, &[u64::from(question.0), GENERATORS, who, call]);
         match &self.kind {
-            // All are different: the number decides whether an answer is good.
+            // All answers are different: their number decides whether they are good.
             Kind::Invented(_) => Some(Label(u32::try_from(call).ok()?)),
             Kind::Described(world) => Some(world.answer(seed, question, source, call)),
             Kind::Recorded(world) => {
@@ -261,7 +261,7 @@ impl QuestionWorld {
         ids.filter(|&question| self.theta(question) > 0.0).count()
     }
 
-    /// The most frequent of a number of draws for each question, without a guarantee.
+    /// The most frequent final answer of this number of draws for each question, without a guarantee.
     pub fn self_consistency(&self, seed: u64, draws: u64) -> Vec<Option<(QuestionId, Label)>> {
         let ids = (0_u32..).map(QuestionId).take(self.questions.count);
         let vote = |question| {
@@ -280,8 +280,8 @@ impl QuestionWorld {
 }
 
 impl Invented {
-    /// Most calls approve of a good answer. A bad one fails the expensive verifier, and each of the others
-    /// half of the time.
+    /// The three means of an answer. Those of a good answer are high. A bad answer fails the expensive verifier, and
+    /// each of the others with probability 1/2.
     fn means(&self, question: QuestionId, label: Label) -> [f64; 3] {
         let path = [u64::from(question.0), u64::from(label.0)];
         let mut random = Random::at(self.seed, &path);

@@ -1,16 +1,16 @@
 //! Standard normal draws by the ziggurat of Marsaglia and Tsang, in Doornik's form.
 //!
-//! The area below exp(-x²/2) is cut into layers of equal area, so a draw is a layer, a position in it, and
-//! for all but one draw in a hundred a comparison. The wide bottom layer includes the tail.
+//! The area below exp(-x²/2) is cut into layers of equal area, so a draw is a layer and a position in it. For about
+//! 99 draws in a hundred a single comparison accepts it. The wide bottom layer includes the tail.
 //!
-//! rand_distr has the same, but uses logarithms of std as soon as another crate enables that in num-traits;
-//! a seed would then give different bits on different machines.
+//! rand_distr has the same algorithm, but uses the logarithms of std if any crate enables the feature `std` of
+//! num-traits; a seed would then give different bits on different machines.
 
 use std::sync::LazyLock;
 
 use crate::random::Random;
 
-/// One for each value of a byte.
+/// The number of layers: one for each value of a byte.
 const LAYERS: usize = 256;
 
 /// The start of the tail: only with this number do 256 layers end at the top of the density.
@@ -73,7 +73,7 @@ const fn signed_unit(bits: u64) -> f64 {
     (bits.cast_signed() >> 12) as f64 / (1_u64 << 51) as f64
 }
 
-/// A draw above `TAIL`: exponential, and thinned.
+/// A draw above `TAIL`, by rejection from an exponential law.
 #[cold]
 fn beyond_tail(random: &mut Random) -> f64 {
     loop {

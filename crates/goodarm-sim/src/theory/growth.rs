@@ -24,7 +24,7 @@ pub(super) fn beta(mean: f64, concentration: f64, threshold: f64) -> f64 {
     let stake = best_stake(rises);
     let most = 1.0 - stake + stake / threshold;
     let slope = stake / threshold / most;
-    // ln(wealth/D)/Y, in the form that keeps its digits.
+    // ln(wealth/D)/Y, where D is `most`. For small Y, log1p keeps its digits.
     let log_share = |node: &Node| {
         let log = if node.rest < 0.5 {
             libm::log1p(-slope * node.rest)
@@ -53,7 +53,7 @@ fn best_stake(rises: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// A score, 1 minus it, and its probability.
+/// A score, 1 minus the score, and its probability.
 struct Node {
     score: f64,
     rest: f64,
@@ -85,10 +85,10 @@ fn nodes(a: f64, b: f64) -> Vec<Node> {
 
 /// Halvings of the stake's interval; the growth is flat at its top, so its error is far smaller.
 const BISECTIONS: usize = 40;
-/// In units of the density's width, and at most of 1: the integrands have no singularity within π of
-/// the real line.
+/// The step, in units of the density's width, or of 1 if the width is larger: the integrands have no singularity
+/// within π of the real line.
 const STEP: f64 = 0.4;
-/// Relative to the mode.
+/// Nodes are dropped if their weight relative to the mode is not above this.
 const NEGLIGIBLE: f64 = 1e-16;
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The old and new thresholds that differ.
+/// The old and the new threshold of each verifier that has a new one.
 fn changes(report: &CalibrationReport) -> String {
     let moved = report.verifiers.iter().filter_map(|verifier| {
         let (old, new) = (verifier.old_threshold, verifier.new_threshold?);

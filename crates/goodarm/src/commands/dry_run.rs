@@ -123,7 +123,7 @@ fn subject(job: &Job, terms: &VerifierTerms) -> &'static str {
     }
 }
 
-/// The thresholds.
+/// The threshold of a verifier, or those of its criteria.
 fn thresholds(job: &Job, verifier: &JobService) -> String {
     let members = job.problem.members(verifier.lead).iter();
     let mut thresholds = members.map(|it| job.problem.attribute(*it).threshold);
@@ -309,5 +309,5 @@ fn hopeless(job: &Job, plan: &Plan) -> String {
 
 const PREVIEW_LINES_MAX: usize = 12;
 const REPETITIONS: u64 = 20;
-/// A person waits for the result.
+/// A low limit, because a person waits for the forecast.
 const SIMULATED_CALLS_MAX: u64 = 4_000_000;

@@ -31,7 +31,7 @@ pub(crate) fn run(folder: &Path) -> Result<(), CommandError> {
     let folder = Folder::new(&run.job().settings.output);
     let finished = finish_run(&run.state(&folder), &ending)?;
     let FinishedRun { overview: summary, page } = finished;
-    // It holds the lock of the folder, and labels are about to be published there.
+    // The run holds the lock of the folder, and labels are about to be published there.
     drop(run);
     let run = folder;
     let mut text = format!("{}wrote {}\n", summary_text(&summary), run.path().display());
@@ -74,8 +74,8 @@ fn comparison(job: &Path, ours: &Overview) -> Result<String, CommandError> {
     Ok(text)
 }
 
-/// What share of the certified answers is right, by the right ones that the file has: labels as people would give
-/// them, in the order of the claim, until it reaches its aim. The other labels are left to the user.
+/// What share of the certified answers is right. They are labelled as people would do it, with the right answers of
+/// the file, in the order of the claim, until the claim reaches its aim. The other labels are left to the user.
 fn labelled(run: &Folder) -> Result<String, CommandError> {
     let mut queue = ClaimQueue::open(
         run,

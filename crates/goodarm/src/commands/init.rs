@@ -106,7 +106,7 @@ fn has_field(candidates: &Candidates, field: &str) -> bool {
     first.is_some_and(|first| first.fields().keys().any(|name| name.eq_ignore_ascii_case(field)))
 }
 
-/// The wanted field, ignoring case, or one with the name of an id.
+/// The field that the error suggests instead: any if `id` was wanted, otherwise only if just the case differs.
 fn meant(field: &str, error: &CandidatesError) -> Option<String> {
     let is_meant = |nearest: &&str| field == ID_FIELDS[0] || nearest.eq_ignore_ascii_case(field);
     error.nearest_id_field().filter(is_meant).map(str::to_owned)
@@ -143,7 +143,7 @@ fn path_or(path: Option<&FieldPath>, name: &str) -> FieldPath {
 
 /// A job whose answers are made during the run.
 fn asking_job(source: &Source<'_>, fields: &Fields, count: usize) -> String {
-    // The field of the answers is taken in the file: made answers get another.
+    // If the file has a field `answer`, made answers get another field.
     let (answer, answer_line) = match &fields.answer {
         Some(taken) if taken.path == "answer" => {
             let line = "answer_field = \"made_answer\"     # the file has a field `answer`\n";

@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &LabelArguments) -> Result<(), CommandError> {
     if arguments.status {
         return status(arguments, &folder, subject);
     }
-    // First, because nothing should begin without the port.
+    // The port is taken first, because nothing should begin without it.
     let is_page = !arguments.terminal
         && arguments.export.is_none()
         && arguments.import.is_none()
@@ -54,12 +54,12 @@ pub(crate) fn run(arguments: &LabelArguments) -> Result<(), CommandError> {
 enum Subject {
     /// Whether certified answers are right.
     Claim,
-    /// What the run waits for.
+    /// The calls of the run that wait for people.
     People,
 }
 
 impl Subject {
-    /// The one that the arguments name, or else the calls that wait for people, if there are any.
+    /// The subject that the arguments name; otherwise the calls that wait for people, if there are any, or the claim.
     fn of(arguments: &LabelArguments, folder: &Folder) -> Result<Self, CommandError> {
         let is_about_claim = arguments.claim
             || arguments.another
@@ -116,7 +116,7 @@ fn claim_failure(error: LabelError) -> CommandError {
     CommandError::wrong_input(format!("{error}{hint}"))
 }
 
-/// Everything but the page.
+/// Writes or reads a file, labels by a field, or asks in the terminal.
 fn in_place(
     mut queue: Box<dyn CardQueue + Send>,
     arguments: &LabelArguments,
@@ -182,7 +182,7 @@ fn on_page(
     let page = LabelPage::open(port, queue, about);
     let page = page.map_err(|error| page_failure(&error, "--port"))?;
     terminal::say(&format!("label: {address}\nopen it in a browser; Ctrl-C ends it"));
-    // An error means that Ctrl-C cannot end it.
+    // `recv` fails only if Ctrl-C can no longer be noticed.
     let _ = input.recv();
     let queue = page.close();
     let mut queue = queue.ok_or_else(|| {
@@ -192,7 +192,8 @@ fn on_page(
     Ok(())
 }
 
-/// Waits for Ctrl-C, and for lines if `to_lines`. `None` is Ctrl-C, or the end of the input.
+/// Listens for Ctrl-C, and for lines of input if `to_lines`. What is received is a line, or `None` for Ctrl-C and for
+/// the end of the input.
 fn listen(to_lines: bool) -> Result<Receiver<Option<String>>, CommandError> {
     let (sender, input) = channel();
     ctrl_c(sender.clone())?;
@@ -268,7 +269,7 @@ fn publish(folder: &Folder) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The number of labels.
+/// The length of the file of labels, which grows with each label.
 fn written(folder: &Folder) -> u64 {
     std::fs::metadata(folder.labels()).map_or(0, |file| file.len())
 }
@@ -282,5 +283,5 @@ fn name(arguments: &LabelArguments) -> String {
     arguments.by.clone().unwrap_or_else(default).trim().to_owned()
 }
 
-/// The longest line: an answer.
+/// The longest line of input, which may be an answer.
 const LINE_BYTES_MAX: u64 = 2 << 20;

@@ -36,12 +36,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), CommandError> {
         return dry_run::show(&job, arguments.resume);
     }
     let job = Arc::new(job);
-    // First, because nothing should begin without the port.
+    // The port is taken first, because nothing should begin without it.
     let port = arguments.watch.then(|| Port::take(arguments.watch_port.unwrap_or(0)));
     let port = port.transpose().map_err(|error| page_failure(&error, "--watch-port"))?;
     let mut run = take_up(&job, arguments)?;
     run.set_waits_for_people(!arguments.no_wait);
-    // A resumed run has printed them when it began.
+    // A resumed run has printed these notes when it began.
     tell_notes(&job.notes(), arguments.quiet || arguments.resume);
     let control = Arc::new(Control::default());
     let watch = port.map(|port| open(port, &run, &control, arguments)).transpose()?;
@@ -60,8 +60,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), CommandError> {
     let ending = match driven {
         Ok(ending) => ending,
         Err(error) => {
-            // No outputs: the books may hold what is not durable. The journal has all that counts, and
-            // --resume writes them.
+            // No outputs are written, because the books may have calls that are not durable. The journal has all that
+            // counts, and --resume writes the outputs.
             if let Some(watch) = watch {
                 watch.end(None, &advice::run(&error).to_string());
             }
@@ -141,7 +141,7 @@ fn open(
     let job = watched(run.job(), advice::run_command("--resume"));
     let watch = Watch::open(port, job, &run.state(&folder), &run.progress(), control);
     let watch = watch.map_err(|error| page_failure(&error, "--watch-port"))?;
-    // Even with --quiet: the address cannot be guessed.
+    // The address is printed even with --quiet, because it cannot be guessed.
     terminal::say(&format!("watch: {address}"));
     if arguments.json {
         let event = serde_json::json!({"event": "watch", "address": address});

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), CommandError> {
     Err(CommandError::with_exit(Exit::VerifierDown, format!("no {lacks} from {names}")))
 }
 
-/// The candidates with these names, or some spread evenly over the file; questions where there are no
+/// The candidates with the given ids, or some that are spread evenly over the file; questions if there are no
 /// candidates yet.
 fn chosen(job: &Job, arguments: &TryArguments) -> Result<Vec<ArmId>, CommandError> {
     let (subjects, kind) = match &job.questions {
@@ -95,7 +95,7 @@ fn shown(job: &Job, trial: &TryCall) -> String {
         text += "  received\n";
         text += &indented(&exchange.received);
     }
-    // Not 0.9100000000000001.
+    // Avoids texts such as 0.9100000000000001.
     let rounded = |score: f64| (score * 1e9).round() / 1e9;
     if let Some(CriterionScores(scores)) = &trial.scores {
         for (name, score) in scores {
@@ -149,5 +149,5 @@ fn indented(text: &str) -> String {
     shown
 }
 
-/// The rest of a long reply is in --json.
+/// The most lines that are shown of a text; --json has all of them.
 const LINES_MAX: usize = 60;

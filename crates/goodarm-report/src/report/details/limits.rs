@@ -11,7 +11,7 @@ use crate::report::cut::LengthCounts;
 use crate::report::rows::text_of;
 
 impl PageLimits {
-    /// For these rows.
+    /// The largest limits at which these rows fit into a page.
     pub(super) fn new(report: &Report, shown: &[u32]) -> Self {
         let mut calls = LengthCounts::new(CALLS_OF_ROW_MAX);
         let mut fields = LengthCounts::new(FIELD_BYTES_MAX);
@@ -32,7 +32,7 @@ impl PageLimits {
     }
 }
 
-/// Every text of a row.
+/// Passes every field of a row to `take`; a row that is a question includes the fields of its answers.
 fn texts(report: &Report, row: u32, take: &mut impl FnMut(Value)) {
     let Some(subjects) = &report.subjects else { return };
     let Some(questions) = &subjects.questions else {

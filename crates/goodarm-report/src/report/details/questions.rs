@@ -1,4 +1,4 @@
-//! A question in the JSON of the page: its fields, its answers, and the calls about it and about them.
+//! A question in the JSON of the page: its fields, its answers, and the calls about the question and its answers.
 
 use goodarm_core::ArmId;
 use goodarm_data::candidates::fields;
@@ -26,25 +26,25 @@ struct QuestionDetail<'a> {
     a: Vec<TriedRow<'a>>,
 }
 
-/// One of its answers.
+/// One of the answers to a question.
 #[derive(Serialize)]
 struct TriedRow<'a> {
     /// Its id.
     i: &'a str,
     /// The first letter of its status.
     c: &'a str,
-    /// Its origin.
+    /// The origin of the answer: "given", or the name of its generator.
     o: &'a str,
     /// Why it is not certified.
     #[serde(skip_serializing_if = "Option::is_none")]
     w: Option<&'a str>,
-    /// Its fields that the question lacks, and its evidence.
+    /// The answer's fields that the question lacks, and the answer's evidence.
     #[serde(flatten)]
     detail: AnswerDetail,
 }
 
-/// A call, and the index of its answer in the list; null if it is about the question. The index of an answer
-/// that is not in the list is the length of the list.
+/// A call, and the index of its answer in [`QuestionDetail::a`]; null if the call is about the question. The index of
+/// an answer that is not in this list is the length of the list.
 #[derive(Serialize)]
 struct QuestionCallRow<'a>(Option<usize>, &'a CallRow);
 
@@ -61,7 +61,7 @@ impl Details<'_> {
         json(&QuestionDetail {
             f,
             n,
-            // A free check has the smallest possible price in the books.
+            // In the books a free check has the smallest possible price; rounding removes it.
             m: [parts[0], parts[1], rounded(checks.max(0.0), 1e6)],
             g: question.asked,
             a: tried.collect(),
@@ -126,7 +126,7 @@ impl<'a> QuestionFields<'a> {
         Self { questions, fields: fields::in_order(questions.list.json(ArmId(row))) }
     }
 
-    /// Whether a field of an answer is neither an id nor a copy of the question's.
+    /// Whether a field is the answer's text, or neither an id nor a copy of a field of the question.
     pub(super) fn is_of_answer(&self, name: &str, value: &Value) -> bool {
         let RunQuestions { id_field, question_field, answer_field, .. } = self.questions;
         let is_repeated = || self.fields.iter().any(|(key, it)| key == name && it == value);
@@ -166,7 +166,7 @@ pub(super) fn shown(questions: &[ReportQuestion]) -> Vec<u32> {
     shown
 }
 
-/// Per question.
+/// The most answers that are shown of a question.
 const ANSWERS_OF_QUESTION_MAX: usize = 1_000;
 const ID_BYTES_MAX: usize = 300;
 const WHY_BYTES_MAX: usize = 200;

@@ -57,7 +57,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Takes a reply to a card, if the line is one.
+    /// Takes a line as a reply to a card; returns whether to show the next card.
     fn say(&mut self, card: &Card, line: String) -> Result<bool, CardQueueError> {
         let text = match card.wanted {
             ReplyForm::Answer => self.lines(line),
@@ -109,7 +109,7 @@ impl Talk<'_> {
         self.input.recv().ok().flatten()
     }
 
-    /// An answer has many lines, and ends with a dot alone; one that is skipped has one.
+    /// The text of an answer: all lines up to a line with only a dot. To skip takes a single line.
     fn lines(&self, first: String) -> String {
         if matches!(first.trim().to_lowercase().as_str(), "skip" | ":s" | ":skip") {
             return "skip".to_owned();
@@ -127,7 +127,7 @@ impl Talk<'_> {
     }
 }
 
-/// The prefix of commands, where any other line may be an answer.
+/// The prefix of commands; empty if no line can be an answer.
 const fn sign(wanted: ReplyForm) -> &'static str {
     match wanted {
         ReplyForm::Answer => ":",
