@@ -1,5 +1,6 @@
 //! A table of columns, as CSV and as Parquet.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -55,9 +56,10 @@ impl TableColumn {
         }
     }
 
+    /// A cell of a CSV file.
     fn cell(&self, row: usize) -> String {
         let cell = match self {
-            Self::Texts(values) => values[row].clone(),
+            Self::Texts(values) => values[row].as_deref().map(|text| escape_formula(text).into()),
             Self::Reals(values) => values[row].map(|value| value.to_string()),
             Self::Integers(values) => values[row].map(|value| value.to_string()),
             Self::Flags(values) => values[row].map(|value| value.to_string()),
@@ -120,11 +122,11 @@ impl Table {
         self.columns.first().map_or(0, |(_, column)| column.gaps().len())
     }
 
-    /// The table as CSV, with a header row.
+    /// The table as CSV, with a header row. Names and texts are escaped by [`escape_formula`].
     pub fn csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let mut write = |cells: Vec<String>| writer.write_record(cells).expect("memory, one width");
-        write(self.columns.iter().map(|(name, _)| name.clone()).collect());
+        write(self.columns.iter().map(|(name, _)| escape_formula(name).into()).collect());
         for row in 0..self.row_count() {
             write(self.columns.iter().map(|(_, column)| column.cell(row)).collect());
         }
@@ -155,6 +157,26 @@ impl Table {
         group.close()?;
         file.close().map(drop)
     }
+}
+
+/// A text for a cell of a CSV file. A spreadsheet computes a cell that begins like a formula, and texts are
+/// untrusted: such a text gets an apostrophe before it. So does one that is a formula after apostrophes of its own,
+/// so that [`unescape_formula`] is the inverse.
+pub fn escape_formula(text: &str) -> Cow<'_, str> {
+    if is_formula_after_apostrophes(text) { format!("'{text}").into() } else { text.into() }
+}
+
+/// The text of a cell that [`escape_formula`] wrote.
+pub fn unescape_formula(cell: &str) -> &str {
+    cell.strip_prefix('\'').filter(|text| is_formula_after_apostrophes(text)).unwrap_or(cell)
+}
+
+/// A number may begin with a sign; it is no formula.
+fn is_formula_after_apostrophes(text: &str) -> bool {
+    let text = text.trim_start_matches('\'');
+    let begins = |text: &str| text.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
+    (begins(text.trim_start()) || text.starts_with(['\t', '\r', '\n']))
+        && text.parse::<f64>().is_err()
 }
 
 fn write_column<T: DataType<T = V>, V: Clone>(
@@ -190,6 +212,45 @@ mod tests {
         assert_eq!(
             table().csv(),
             "\"a name, with.marks\",value,count,count_2\n\"a,\"\"b\"\"\",0.1,3,true\nü,-2,4,\n"
+        );
+    }
+
+    #[test]
+    fn formulas_are_escaped_in_names_and_texts_and_can_be_read_back() {
+        let texts = [
+            "=cmd|' /C calc'!A0",
+            "+1-2",
+            "-2+3",
+            "@SUM(1)",
+            " =1",
+            "\t=1",
+            "\r",
+            "'=x",
+            "''=x",
+            "'",
+            "'a",
+            "-",
+            "＝1",
+            "-5",
+            "+0.5e3",
+            "a=b",
+            "",
+        ];
+        let mut table = Table::default();
+        table.push("=name", TableColumn::texts(texts.map(String::from)));
+        let csv = table.csv();
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        assert_eq!(&reader.headers().unwrap()[0], "'=name");
+        let cells: Vec<String> = reader.records().map(|row| row.unwrap()[0].to_owned()).collect();
+        let read: Vec<&str> = cells.iter().map(|cell| unescape_formula(cell)).collect();
+        assert_eq!(read, texts);
+        let is_escaped = |(text, cell): &(&str, &String)| text != cell;
+        let escaped = texts.into_iter().zip(&cells).filter(is_escaped).count();
+        assert_eq!(escaped, 11, "{cells:?}");
+        assert!(
+            cells
+                .iter()
+                .all(|cell| cell.parse::<f64>().is_ok() || !cell.starts_with(['=', '+', '-', '@']))
         );
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use goodarm_core::ArmId;
 use goodarm_data::answer::same;
 use goodarm_data::candidates::Candidate;
+use goodarm_data::table::unescape_formula;
 use goodarm_record::card_queue::CardReply;
 use goodarm_record::card_queue::label_rows::{self, LabelRow};
 use serde_json::Value;
@@ -56,7 +57,10 @@ fn of_file(
     let places: BTreeMap<ArmId, usize> = pilot.arms.iter().copied().zip(0..).collect();
     let label = |row: LabelRow| {
         let id = quoted(&row.id);
-        let problem = match candidates.arm_of(&row.id).map(|arm| places.get(&arm)) {
+        // As the export of cards writes it, or as it is.
+        let arm =
+            candidates.arm_of(unescape_formula(&row.id)).or_else(|| candidates.arm_of(&row.id));
+        let problem = match arm.map(|arm| places.get(&arm)) {
             Some(Some(place)) => return Ok((*place, row.said == CardReply::Right)),
             Some(None) => {
                 format!("{id} has no outcomes of every verifier in {}", request.recording.display())

@@ -67,7 +67,7 @@ impl Pilot {
         }
         let terms = &job.terms.verifiers;
         if terms.iter().all(|terms| stays(terms).is_some()) {
-            let reason = "every verifier is exact, or its threshold follows from majorities";
+            let reason = "every verifier is exact";
             return Err(CalibrateError::NothingFree { path: job.path.clone(), reason });
         }
         let recordings = recordings(job, path)?;

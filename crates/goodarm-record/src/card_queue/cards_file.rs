@@ -43,8 +43,9 @@ pub fn write(
 }
 
 fn table(rows: &[(u64, Card)]) -> Result<Table, CardQueueError> {
-    let texts =
-        |of: fn(&Card) -> &str| TableColumn::texts(rows.iter().map(|(_, card)| cell(of(card))));
+    let texts = |of: fn(&Card) -> &str| {
+        TableColumn::texts(rows.iter().map(|(_, card)| of(card).to_owned()))
+    };
     let mut table = Table::default();
     table.push("place", TableColumn::texts(rows.iter().map(|(place, _)| place.to_string())));
     table.push("id", texts(|card| &card.id));
@@ -55,9 +56,9 @@ fn table(rows: &[(u64, Card)]) -> Result<Table, CardQueueError> {
     for name in field_names(rows)? {
         let text = |(_, card): &(u64, Card)| {
             let field = card.fields.iter().find(|field| field.name == name)?;
-            Some(cell(&field.text))
+            Some(field.text.clone())
         };
-        table.push(cell(&column_name(name)), TableColumn::Texts(rows.iter().map(text).collect()));
+        table.push(column_name(name), TableColumn::Texts(rows.iter().map(text).collect()));
     }
     table.push("label", TableColumn::texts(rows.iter().map(|_| String::new())));
     Ok(table)
@@ -81,13 +82,6 @@ fn field_names(rows: &[(u64, Card)]) -> Result<Vec<&str>, CardQueueError> {
 fn column_name(field: &str) -> String {
     let is_taken = OWN_COLUMNS.iter().any(|own| own.eq_ignore_ascii_case(field.trim()));
     if is_taken { format!("field.{field}") } else { field.to_owned() }
-}
-
-/// Puts an apostrophe before a text that a spreadsheet would compute as a formula: answers are untrusted.
-pub(super) fn cell(text: &str) -> String {
-    let is_computed =
-        text.trim_start().starts_with(['=', '+', '-', '@']) || text.starts_with(['\t', '\r']);
-    if is_computed { format!("'{text}") } else { text.to_owned() }
 }
 
 /// The columns that are ours, in an export or an import.

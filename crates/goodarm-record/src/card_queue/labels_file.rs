@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use goodarm_data::candidates::{Candidates, CandidatesErrorKind};
+use goodarm_data::table::unescape_formula;
 use goodarm_files::{did_you_mean, first_of};
 use serde_json::{Map, Value};
 
-use super::cards_file::cell;
 use super::{CardQueue, CardQueueError, CardReply, CardStatus};
 
 /// Counts of the rows of a file of labels.
@@ -122,12 +122,12 @@ impl<'a> LabelImport<'a> {
     fn find(&self, row: &Map<String, Value>) -> Result<usize, String> {
         let name = |text: &str| if text.is_empty() { None } else { Some(text.to_owned()) };
         if let Some(key) = column(row, "key").as_deref().and_then(name) {
-            let found = unmarked(&key).find_map(|key| self.by_key.get(key));
+            let found = readings(&key).iter().find_map(|key| self.by_key.get(*key));
             return found.copied().ok_or_else(|| unknown("key", &key, self.by_key.keys()));
         }
         let id = column(row, "id").ok_or_else(|| no_column(row, "id"))?;
         let id = name(&id).ok_or("the id is empty")?;
-        match unmarked(&id).find_map(|id| self.by_id.get(id)).map(Vec::as_slice) {
+        match readings(&id).iter().find_map(|id| self.by_id.get(*id)).map(Vec::as_slice) {
             Some([index]) => Ok(*index),
             Some(_) => Err(format!("{id:?} is on several cards: give their key, as in the export")),
             None => Err(unknown("id", &id, self.by_id.keys())),
@@ -166,10 +166,9 @@ pub(super) fn column(row: &Map<String, Value>, name: &str) -> Option<String> {
     })
 }
 
-/// An id as it is, and without the apostrophe that the export puts before formulas.
-fn unmarked(id: &str) -> impl Iterator<Item = &str> {
-    let plain = id.strip_prefix('\'').filter(|plain| cell(plain) == id);
-    std::iter::once(id).chain(plain)
+/// The text that the export wrote as this cell, then the cell as it is: a spreadsheet may have removed the apostrophe.
+fn readings(cell: &str) -> [&str; 2] {
+    [unescape_formula(cell), cell]
 }
 
 fn no_column(row: &Map<String, Value>, name: &str) -> String {

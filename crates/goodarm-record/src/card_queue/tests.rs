@@ -176,6 +176,7 @@ fn the_columns_of_an_export_are_as_documented_and_nothing_in_it_is_a_formula() {
     let mut queue = MemoryQueue::new(vec![
         card("+a", ReplyForm::Verdict, &fields),
         card("'=b", ReplyForm::Verdict, &[("more", "4".into())]),
+        card("=b", ReplyForm::Verdict, &[("more", "-4".into())]),
     ]);
     cards_file::write(&mut queue, "me", &files.path("a.csv")).expect("it can");
     let csv = read(&files.path("a.csv"));
@@ -183,10 +184,12 @@ fn the_columns_of_an_export_are_as_documented_and_nothing_in_it_is_a_formula() {
         csv,
         "place,id,asks,answer,field.label,'@x,note,more,label\n\
          1,'+a,Is this answer right?,'=HYPERLINK(1),mine,' -1,\"a,\"\"b\"\"\nc\",,\n\
-         2,'=b,Is this answer right?,,,,,4,\n"
+         2,''=b,Is this answer right?,,,,,4,\n\
+         3,'=b,Is this answer right?,,,,,-4,\n"
     );
-    let text = "id,label\n'+a,right\n'=b,wrong\n";
-    assert_eq!(files.take(&mut queue, "b.csv", text).expect("both are known").taken, 2);
+    let text = "id,label\n'+a,right\n''=b,wrong\n'=b,right\n";
+    assert_eq!(files.take(&mut queue, "b.csv", text).expect("all are known").taken, 3);
+    assert_eq!(queue.letters(), "rwr");
     queue.cards[0].key = "k".into();
     queue.said[0].clear();
     cards_file::write(&mut queue, "me", &files.path("c.csv")).expect("it can");

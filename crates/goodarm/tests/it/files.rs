@@ -186,6 +186,29 @@ fn a_format_that_there_is_not_gets_the_nearest_spelling() {
 }
 
 #[test]
+fn nothing_in_an_exported_csv_file_is_a_formula() {
+    let answers = r#"{"id": "=1+1", "answer": "=cmd|' /C calc'!A0", "@field": "+2+3"}
+{"id": "-x", "answer": "-7", "@field": "\t=3"}
+"#;
+    let place = place("a.jsonl", answers);
+    init(&place, "a.jsonl", &[]);
+    place.write("job.toml", &place.read("job.toml").replace("\"well formed\"", "\"=formed\""));
+    run_all(&place);
+    ok(&["export", &place.argument("run"), "--to", "csv", "--all"]);
+    let csv = place.read("run/answers.csv");
+    let cells: Vec<&str> = csv.lines().flat_map(|line| line.split(',')).collect();
+    assert!(
+        ["'@field", "'=1+1", "'-x", "'=cmd|' /C calc'!A0", "-7"]
+            .iter()
+            .all(|it| cells.contains(it)),
+        "{csv}"
+    );
+    let is_formula =
+        |cell: &&str| cell.starts_with(['=', '+', '@', '\t']) || cell.starts_with("-x");
+    assert!(!cells.iter().any(|cell| is_formula(&cell.trim_matches('"'))), "{csv}");
+}
+
+#[test]
 fn results_are_exported_for_other_tools() {
     let place = place("gsm8k.jsonl", WITHOUT_IDS);
     init(&place, "gsm8k.jsonl", &[]);
