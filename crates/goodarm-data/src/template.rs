@@ -3,12 +3,15 @@
 
 mod undefined;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::LazyLock;
 
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
+use minijinja::{
+    AutoEscape, Environment, Error as JinjaError, ErrorKind, UndefinedBehavior, Value,
+};
 use regex::Regex;
 use thiserror::Error;
 
@@ -59,6 +62,7 @@ impl Template {
             if value.is_none() { Ok(()) } else { minijinja::escape_formatter(out, state, value) }
         });
         environment.set_fuel(Some(STEPS_MAX));
+        environment.add_filter("replace", replace);
         environment
             .add_template_owned(NAME, source.to_owned())
             .map_err(|error| TemplateError::Wrong(error.line().unwrap_or(1), problem(&error)))?;
@@ -127,6 +131,17 @@ impl Template {
             }
         }
     }
+}
+
+/// The filter `replace`, with a limit: an answer of 200 kB with 200,000 matches, each replaced by the answer, would
+/// take 40 GB.
+fn replace(text: Cow<'_, str>, from: Cow<'_, str>, to: Cow<'_, str>) -> Result<String, JinjaError> {
+    let added = text.matches(&*from).count().saturating_mul(to.len());
+    if text.len().saturating_add(added) > TEXT_BYTES_MAX {
+        let reason = format!("replace makes a text of more than {TEXT_BYTES_MAX} bytes");
+        return Err(JinjaError::new(ErrorKind::InvalidOperation, reason));
+    }
+    Ok(text.replace(&*from, &to))
 }
 
 /// Collects bytes up to a limit.

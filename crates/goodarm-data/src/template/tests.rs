@@ -76,6 +76,16 @@ fn endless_templates_are_stopped() {
 }
 
 #[test]
+fn replacing_has_a_limit() {
+    check("{{ a|replace('b', 'xy') }}", json!({"a": "abb"}), "axyxy");
+    check("{{ a|replace('', '-') }}", json!({"a": "ab"}), "-a-b-");
+    let template = Template::new("{{ (a|replace('x', a))|length }}").unwrap();
+    let long = candidate(json!({"a": "x".repeat(200_000)}));
+    let error = template.render(&long).unwrap_err().to_string();
+    assert!(error.contains("replace makes a text of more than 4194304 bytes"), "{error}");
+}
+
+#[test]
 fn missing_nested_fields_are_found_before_the_run() {
     let lines = [
         r#"{"id": "a", "doc": {"question": "?", "gold": 1}, "turns": [{"text": "x"}]}"#,

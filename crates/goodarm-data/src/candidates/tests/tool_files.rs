@@ -131,7 +131,17 @@ fn broken_archives_and_bombs_are_refused() {
     let bytes = writer.finish().unwrap().into_inner();
     assert!(bytes.len() < 1 << 20, "{}", bytes.len());
     let error = read("log.eval", &bytes).unwrap_err().to_string();
-    assert!(error.ends_with("samples/a.json unpacks to more than 256 MiB"), "{error}");
+    assert!(error.ends_with("it unpacks to more than 128 MiB"), "{error}");
+    // Two entries of the directory with the same bytes.
+    let mut bytes = archive(
+        CompressionMethod::Stored,
+        &[("samples/a.json", json!({"id": 1})), ("samples/b.json", json!({"id": 2}))],
+    );
+    let is_directory = |at: &usize| bytes[*at..].starts_with(b"PK\x01\x02");
+    let second = (0..bytes.len()).rfind(is_directory).unwrap();
+    bytes[second + 42..second + 46].fill(0);
+    let error = read("log.eval", &bytes).unwrap_err().to_string();
+    assert!(error.contains("two of its entries overlap"), "{error}");
 }
 
 #[test]
