@@ -23,7 +23,7 @@ use self::address::Address;
 pub(crate) use self::secrets::{
     add_from_url, has_pasted_key, key_from_environment, looks_like_a_key, pasted_key_problem,
 };
-use self::transport::{BodyError, SendError, body_of};
+use self::transport::{BodyError, SendError, body_of, is_loopback};
 use self::void_status::VoidStatus;
 use crate::pricing::Extent;
 use crate::secrets::Secrets;
@@ -103,7 +103,15 @@ impl Endpoint {
         let headers_shown = secrets::shown(&headers);
         let void_status = collect(VoidStatus::new(keys.void_status), &mut problems);
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-        secrets::add_from_proxies(&mut secrets);
+        let malformed = secrets::add_from_proxies(&mut secrets);
+        if let Some(name) = malformed
+            && written.iter().any(|written| !is_loopback(&written.url))
+        {
+            problems.push(KeyProblem::new(
+                "url",
+                format!("the environment variable {name} is not the address of a proxy, such as http://host:3128"),
+            ));
+        }
         written.iter().for_each(|written| add_from_url(&mut secrets, &written.url));
         let mut addresses = Vec::with_capacity(written.len());
         for written in &written {

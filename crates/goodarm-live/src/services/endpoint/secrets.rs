@@ -40,18 +40,30 @@ fn percent_decoded(url: &Url, part: &str) -> String {
     url.query_pairs().map(|(name, _)| name).collect()
 }
 
-/// Adds the logins of the proxies in the environment, which are secrets as well.
-pub(super) fn add_from_proxies(secrets: &mut Secrets) {
+/// Adds the logins of the proxies in the environment, which are keys as well. Returns the name of a variable that is
+/// not the address of a proxy: the client would ignore it, and send the key of the job directly.
+pub(super) fn add_from_proxies(secrets: &mut Secrets) -> Option<String> {
     let names = ["http_proxy", "https_proxy", "all_proxy"];
     let names = names.iter().flat_map(|name| [(*name).to_owned(), name.to_uppercase()]);
-    let urls = names.filter_map(|name| proxy_url(&std::env::var(name).ok()?));
-    urls.for_each(|url| add_from_url(secrets, &url));
+    let mut malformed = None;
+    for name in names {
+        let Some(value) = std::env::var_os(&name).filter(|value| !value.is_empty()) else {
+            continue;
+        };
+        match value.to_str().and_then(proxy_url) {
+            Some(url) => add_from_url(secrets, &url),
+            None => malformed = Some(name),
+        }
+    }
+    malformed
 }
 
 /// The address of a proxy, which may be written without `http://`, as in `name:password@host:port`.
 fn proxy_url(value: &str) -> Option<Url> {
-    let url = Url::parse(value).ok().filter(Url::has_host);
-    url.or_else(|| Url::parse(&format!("http://{value}")).ok())
+    let has_scheme = value.contains("://");
+    let url = if has_scheme { value.to_owned() } else { format!("http://{value}") };
+    let url = Url::parse(&url).ok()?;
+    matches!(url.scheme(), "http" | "https").then_some(url)
 }
 
 /// The headers that the job sets for every request. Adds the secrets in them to `secrets`.
@@ -248,6 +260,9 @@ mod tests {
             assert_eq!(proxy_url(value).unwrap().password(), Some("secret-pass"), "{value}");
         }
         assert_eq!(proxy_url("host:3128").unwrap().host_str(), Some("host"));
+        for value in ["http://", "http://host:port", "ftp://host", "host:99999", ":3128", "a b"] {
+            assert_eq!(proxy_url(value), None, "{value}");
+        }
     }
 
     #[test]
