@@ -182,7 +182,7 @@ impl Spread {
         between -= sum * sum / calls;
         let width = (calls - squared_counts / calls) / (arms - 1.0);
         let own = ((between / (arms - 1.0) - noise) / width).max(0.0);
-        // Over arms, since cheap arms are called more often.
+        // The mean is over arms, not over calls: cheap arms are called more often.
         let (mut weighted, mut weight) = (0.0, 0.0);
         for (count, mean) in bills() {
             let precision = 1.0 / (own + noise / count).max(f64::MIN_POSITIVE);
@@ -208,7 +208,7 @@ impl Spread {
 
 /// With fewer arms their differences cannot be estimated.
 const ARMS_MIN: f64 = 4.0;
-/// The prior: this many products of 0.
+/// The prior of the covariance: this many products that are 0.
 const COMMON_DOUBT: f64 = 4.0;
 const VARIANCE_MIN: f64 = 1e-9;
 /// The lowest estimate: a few low bills do not make calls nearly free.
