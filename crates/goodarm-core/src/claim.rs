@@ -71,7 +71,7 @@ impl Claim {
         self.error_rate
     }
 
-    /// How many labels were taken.
+    /// The number of labels so far.
     pub const fn label_count(&self) -> usize {
         self.right_count + self.wrong_count
     }

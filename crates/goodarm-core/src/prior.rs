@@ -27,7 +27,7 @@ impl<'a> Sample<'a> {
 pub struct Prior {
     /// The mean over arms of mean score - ξ.
     pub gap_mean: f64,
-    /// Its standard deviation over arms.
+    /// The standard deviation over arms of mean score - ξ.
     pub gap_sd: f64,
     /// The variance of one score around its arm's mean, pooled over arms.
     pub noise_variance: f64,

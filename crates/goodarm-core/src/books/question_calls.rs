@@ -1,5 +1,5 @@
-//! Calls about questions: a vote scores all answers at once, and a fresh or proposed answer is a new
-//! arm.
+//! Calls about questions: a vote scores all answers at once, and an answer that a generator made (a *fresh* answer)
+//! or a vote proposed is a new arm.
 
 use alloc::vec::Vec;
 

@@ -13,7 +13,7 @@ use crate::units::{ArmId, AttributeId, GeneratorId, Label};
 /// The state of a question.
 #[derive(Clone, Debug)]
 pub struct QuestionState {
-    /// The answer that is certified.
+    /// The certified answer, if there is one.
     pub certified: Option<ArmId>,
     /// The cost of votes on its answers.
     pub spent_on_votes: Cost,

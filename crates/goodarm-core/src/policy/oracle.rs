@@ -66,7 +66,7 @@ impl ArmIndex for KnownCost {
         })
     }
 
-    /// Its arms are good, so that nearly all of δ comes back each time.
+    /// The oracle pulls only good arms, whose shares come back, so it lends most of the pool at once.
     fn lend(&mut self, books: &Books, _: Choice) -> Option<Share> {
         let share = Share::of(LENT_PART * books.pool()?.fraction());
         (share > Share::NONE).then_some(share)

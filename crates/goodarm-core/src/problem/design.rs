@@ -53,7 +53,7 @@ pub enum ScoredBy {
 /// The questions of a problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuestionsSpec<M = f64> {
-    /// How many there are.
+    /// The number of questions.
     pub count: usize,
     /// For each arm, its question and the number of its final answer.
     pub answers: Vec<(QuestionId, Label)>,
@@ -76,7 +76,7 @@ pub struct GeneratorSpec<M = f64> {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum DesignError {
-    /// One entry for every attribute, or none at all.
+    /// There must be one entry for every attribute, or none at all.
     #[error("scored by: {given} entries for {attributes} attributes")]
     ScoredByCount {
         /// How many there are.
@@ -95,7 +95,7 @@ pub enum DesignError {
     /// An exact attribute is asked once, any other again and again.
     #[error("attribute {0}: attributes of one call are all exact, or none of them is")]
     ExactAndNot(usize),
-    /// A reply agrees with an answer or does not.
+    /// Votes must have binary scores: a reply agrees with an answer or does not.
     #[error("attribute {0}: votes are binary scores")]
     VotesNotBinary(usize),
     /// Votes are about questions.
@@ -104,7 +104,7 @@ pub enum DesignError {
     /// There must be 1 to [`ARMS_MAX`] questions.
     #[error("questions: {0} is not between 1 and {ARMS_MAX}")]
     Questions(usize),
-    /// One question for every arm.
+    /// There must be one entry for every arm.
     #[error("questions: {given} answers for {arms} arms")]
     AnswerCount {
         /// How many there are.
@@ -120,7 +120,7 @@ pub enum DesignError {
         /// Its question.
         question: QuestionId,
     },
-    /// Arms with the same final answer to a question are one.
+    /// Two arms have the same final answer to a question.
     #[error("arm {arm}: an earlier arm gives the same answer to question {question}")]
     SameAnswer {
         /// The second of the two.
@@ -306,7 +306,7 @@ impl Questions {
         })
     }
 
-    /// How many there are.
+    /// The number of questions.
     pub const fn count(&self) -> usize {
         self.answers.len()
     }
