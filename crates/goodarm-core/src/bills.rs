@@ -1,9 +1,9 @@
 //! The expected cost of the next call on an answer: a guess from bills so far, never a bound.
 //!
-//! A long question makes all calls about it expensive. So the model of a bill, divided by the mean of its
-//! attribute, is 1 + a part of the arm, common to its attributes + a part of the pair + noise. The two parts
-//! are estimated from bills and shrunk towards 0: an analysis of variance, with a normal model of random
-//! effects.
+//! A long question makes all calls about it expensive. So in the model a bill, divided by the mean of its
+//! attribute, is the sum of 1, a part of the arm that is common to its attributes, a part of the pair, and noise.
+//! The parts of arms and pairs are estimated from bills and shrunk towards 0: an analysis of variance, with a
+//! normal model of random effects.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use crate::units::AttributeId;
 #[derive(Clone, Debug)]
 pub(crate) struct BillModel {
     attributes: Vec<Spread>,
-    /// The variance of the arms' common part, relative to the mean.
+    /// The variance of the arms' common part, divided by the squared mean.
     common: f64,
     /// Whether some arms are known to be more expensive than others.
     differ: bool,
@@ -28,7 +28,7 @@ pub(crate) struct BillModel {
 struct Spread {
     /// The mean over arms.
     mean: f64,
-    /// The variances of the pairs' own parts and of single bills, relative to the mean.
+    /// The variances of the pairs' own parts and of single bills, divided by the squared mean.
     own: f64,
     noise: f64,
 }

@@ -80,7 +80,7 @@ pub struct Books {
     pub(crate) arms: Arms,
     questions: Vec<QuestionState>,
     pub(crate) streams: Streams,
-    /// The changes by the last call, score or failure.
+    /// The changes made by the last operation, for the policy.
     pub(crate) changes: Vec<Change>,
 }
 

@@ -162,7 +162,7 @@ impl Evidence {
         }
     }
 
-    /// The next call of the stream does not score this pair, which is blocked. The other pairs of the stream
+    /// Passes over the next call of the stream, because this pair is blocked. The other pairs of the stream
     /// continue.
     pub(crate) fn skip(&mut self, wealths: Option<&mut Wealths>) {
         self.count += 1;

@@ -100,7 +100,7 @@ impl Prospect {
         Self { pass_probability, revision_max, gap, growth, per_first, per_second }
     }
 
-    /// For an answer that does not exist yet. There are always more of these, so an optimist would make
+    /// The prospect of an answer that does not exist yet. There are always more of these, so an optimist would make
     /// answers for ever: a new one is expected to be little better than others that pass.
     pub(crate) fn of_fresh(books: &Books, attribute: AttributeId) -> Self {
         let declared = books.problem().attribute(attribute);

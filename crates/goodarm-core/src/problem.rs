@@ -16,7 +16,7 @@ use crate::units::{ArmId, AttributeId, ErrorRate, GeneratorId, Label, QuestionId
 pub const ARMS_MAX: usize = 1 << 28;
 /// More attributes than this are refused.
 pub const ATTRIBUTES_MAX: usize = 1 << 10;
-/// Sub-Gaussian scores and their σ stay below this, so that no sum of 10⁹ of them overflows.
+/// Scores and σ are at most this, so that no sum of 10⁹ scores overflows.
 pub const SCORE_ABS_MAX: f64 = 1e9;
 /// The smallest σ, and the smallest width of a range, that is accepted.
 pub const SIGMA_MIN: f64 = 1e-6;
@@ -278,7 +278,7 @@ impl Attribute {
         self.scores.range().1 - self.threshold
     }
 
-    /// Whether one call tells the mean.
+    /// Whether the score of an answer never changes, so that one call shows the mean.
     pub fn is_exact(&self) -> bool {
         self.scores == ScoreModel::Exact
     }
@@ -385,7 +385,7 @@ impl Problem {
         })
     }
 
-    /// Q in the paper.
+    /// The number of arms; Q in the paper.
     pub const fn arm_count(&self) -> usize {
         self.arm_count
     }
@@ -546,12 +546,12 @@ impl Problem {
         self.calls.propose(attribute)
     }
 
-    /// M in the paper.
+    /// The number of attributes; M in the paper.
     pub const fn attribute_count(&self) -> usize {
         self.attributes.len()
     }
 
-    /// D = QM in the paper.
+    /// The number of pairs; D = QM in the paper.
     pub const fn pair_count(&self) -> usize {
         self.arm_count * self.attributes.len()
     }
@@ -576,12 +576,12 @@ impl Problem {
         &self.attributes[attribute.index()]
     }
 
-    /// B in the paper, as it was when the problem was stated.
+    /// The budget when the problem was stated; B in the paper. The ledger has the present one.
     pub const fn budget(&self) -> Cost {
         self.budget
     }
 
-    /// δ in the paper.
+    /// The error probability; δ in the paper.
     pub const fn delta(&self) -> ErrorRate {
         self.delta
     }

@@ -33,7 +33,7 @@ pub enum Ask {
 pub enum StopReason {
     /// Every arm is certified or, if there are questions, one answer to each of them; Q = ∅ in the paper.
     AllCertified,
-    /// Every arm is certified or has failed an exact verifier.
+    /// No arm takes calls: each is certified or rejected, or another answer to its question is certified.
     AllDecided,
     /// No service is affordable any more; M = ∅ in the paper.
     BudgetSpent,

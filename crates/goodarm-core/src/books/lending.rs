@@ -22,7 +22,7 @@ pub enum LendError {
     /// The arm is certified, or can never be.
     #[error("arm {0} takes no more pulls")]
     ArmLeft(ArmId),
-    /// A second loan would need evidence of its own.
+    /// The arm has a share, and a second loan would need evidence of its own.
     #[error("arm {0} has a share already")]
     AlreadyLent(ArmId),
     /// There is no share to release.

@@ -43,7 +43,7 @@ pub(super) struct VoteHistory {
     /// How many of them have entered the evidence of all answers.
     pub(super) absorbed_count: usize,
     back_count: u64,
-    /// The weights of all answers' bets, frozen at the first vote.
+    /// The weights of all answers' bets, frozen at the first vote; unset where δ is lent.
     pub(super) weights: WeightsId,
     pub(super) is_closed: bool,
 }

@@ -177,7 +177,7 @@ impl Books {
         self.funds.count_bill(call.service, bill);
     }
 
-    /// Raises the budget, which is valid at any time; false, and no change, if it would be lowered.
+    /// Raises the budget, at any time. Returns false, and changes nothing, if the new budget is smaller.
     pub fn raise_budget(&mut self, budget: Cost) -> bool {
         let is_raised = self.funds.raise_budget(budget);
         if is_raised {

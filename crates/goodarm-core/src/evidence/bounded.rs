@@ -66,8 +66,8 @@ impl Bounded {
         geometric(f64::min(0.03 * self.width, 0.3 * room), 0.99 * room)
     }
 
-    /// The stake λ that makes wealth grow fastest when scores have this gap and variance, by a second-
-    /// order expansion around the mean: with w = λ/(1 + λ gap), maximise -ln(1 - w gap) - w² variance/2.
+    /// The stake λ that makes wealth grow fastest when scores have this gap and variance, by a second-order
+    /// expansion around the mean: with w = λ/(1 + λ gap), maximise -ln(1 - w gap) - w² variance/2.
     pub(crate) fn best_stake(&self, gap: f64, variance: f64) -> f64 {
         let (gap, variance) = self.in_units(gap, variance);
         let boldest = BOLDEST / self.level;

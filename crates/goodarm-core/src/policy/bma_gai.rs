@@ -57,8 +57,8 @@ pub struct BmaGai {
     clock: (u64, f64),
     /// An arm whose H⁺ was computed at the time in `clock`.
     fresh: Option<ArmId>,
-    /// An attribute of each arm whose interval reaches down to ξ, if one is known: until it is pulled
-    /// again it will do so, and H⁺ will be infinite.
+    /// For each arm an attribute whose interval reaches down to ξ, if one is known. Until that attribute is pulled
+    /// again this stays so, and H⁺ is infinite.
     blockers: Vec<Option<AttributeId>>,
 }
 

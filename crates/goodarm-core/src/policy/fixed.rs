@@ -111,7 +111,7 @@ impl Policy for Fixed {
         let problem = books.problem();
         let Some(questions) = problem.questions() else { return };
         let votes = problem.attributes().filter(|&attribute| problem.are_votes(attribute));
-        // Answers first: there may be none to ask about.
+        // Generators come first: there may be no answers to vote on yet.
         let generators = questions.generator_ids().map(Source::Generator);
         self.sources = generators.chain(votes.map(Source::Votes)).collect();
         let tree = |source: &Source| {

@@ -41,7 +41,7 @@ impl<M: Measure> Least<M> {
         Self { unresolved_only, trees: Vec::new(), width: 1 }
     }
 
-    /// Adds the last arm.
+    /// Adds an arm at the end.
     pub(crate) fn push(&mut self, books: &Books, arm: ArmId) {
         for number in 0..self.trees.len() {
             for place in 0..self.width {

@@ -31,7 +31,7 @@ impl ArmIndex for KnownCost {
     const NAME: &'static str = "oracle";
     const BRANCH: &'static str = "cheapest-good";
 
-    // Σ c/growth(gap): with the paper's noise, 2 h_q with c scaled
+    // Σ c/growth(gap): h_q for sub-Gaussian scores with σ = 1, as in the paper
     fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating> {
         let mut cost = 0.0;
         let mut next = None;

@@ -61,7 +61,7 @@ pub(crate) struct Ranking<R> {
     ties: Ties,
     /// The key of each arm, by place in the order of ties.
     keys: MinTree<f64>,
-    /// By arm.
+    /// The state of each arm.
     states: Vec<State>,
     /// The arm of the last call, if its key does not include that call yet: most of the time the score is back
     /// before the next choice.

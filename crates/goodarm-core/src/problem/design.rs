@@ -1,7 +1,7 @@
 //! What one call scores, and which arms answer the same question.
 //!
-//! Without a design every attribute has calls of its own, on one arm each, and every arm is a
-//! question of its own.
+//! Without a design every attribute has calls of its own, each about one arm, and every arm is a question of its
+//! own.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -59,7 +59,7 @@ pub struct QuestionsSpec<M = f64> {
     pub answers: Vec<(QuestionId, Label)>,
     /// The makers of fresh answers; may be empty.
     pub generators: Vec<GeneratorSpec<M>>,
-    /// How many fresh answers may be made for a question, duplicates and failures among them.
+    /// How many fresh answers may be made for a question, duplicates and failures included.
     pub candidates_max: usize,
 }
 

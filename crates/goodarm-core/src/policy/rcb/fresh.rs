@@ -1,11 +1,10 @@
 //! The index of a *new answer*, one that is not made yet. It is an estimate.
 //!
-//! Making the answer is stage 0. A new answer to question i passes with probability
-//! θ_i = (κ θ̄ + Σ π)/(κ + tested), where π is the probability of each tested answer to the question, θ̄ the mean
-//! over the first answers to all questions, and κ the weight of θ̄ (`concentration`). The index is
-//! c/(θ_i f²) + Σ c_j (r_j - t_j + t_j/P_j): c is the price of making an answer, f the share of this question's
-//! answers that were new, and the sum is the index of an answer without scores, with pass probabilities
-//! rescaled so that their product is θ_i.
+//! Making the answer is stage 0. A new answer to question i passes with probability θ_i = (κ θ̄ + Σ π)/(κ +
+//! tested), where π is the probability that a tested answer to the question passes, θ̄ the mean over the first
+//! answers to all questions, and κ the weight of θ̄ (`concentration`). The index is c/(θ_i f²) + Σ c_j (r_j - t_j +
+//! t_j/P_j): c is the price of making an answer, f the share of this question's answers that were new, and the sum
+//! is the index of an answer without scores, with pass probabilities rescaled so that their product is θ_i.
 
 use alloc::vec::Vec;
 
@@ -18,7 +17,7 @@ use crate::units::{ArmId, GeneratorId, QuestionId};
 /// When a question gets another answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum FreshRule {
-    /// When that is the cheapest way to one more certificate.
+    /// When a new answer is the cheapest way to one more certificate.
     #[default]
     Joint,
     /// When the probability that its last answer passes is too low; one answer at a time.
@@ -28,7 +27,7 @@ pub enum FreshRule {
     },
     /// This many answers for each question before anything is checked, and none later: best of n.
     Fixed {
-        /// How many, given ones among them.
+        /// The number of answers, including those that were given.
         count: usize,
     },
 }

@@ -10,7 +10,7 @@ use crate::units::{ArmId, AttributeId};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
-    /// Raised when the priors change: earlier entries are stale.
+    /// Raised before all arms are rated again, as with new priors: earlier entries are stale.
     epoch: u32,
     /// Prospects of arms that were rated lately: the policy often returns to the same arms.
     lately: Vec<CachedProspect>,
