@@ -1,10 +1,11 @@
 //! The index of a *new answer*, one that is not made yet. It is an estimate.
 //!
-//! Making the answer is stage 0. A new answer to question i passes with probability θ_i = (κ θ̄ + Σ π)/(κ +
-//! tested), where π is the probability that a tested answer to the question passes, θ̄ the mean over the first
-//! answers to all questions, and κ the weight of θ̄ (`concentration`). The index is c/(θ_i f²) + Σ c_j (r_j - t_j +
-//! t_j/P_j): c is the price of making an answer, f the share of this question's answers that were new, and the sum
-//! is the index of an answer without scores, with pass probabilities rescaled so that their product is θ_i.
+//! Making the answer is stage 0. A new answer to question i passes with probability
+//! θ_i = (κ θ̄ + Σ π)/(κ + tested), where π is the probability that a tested answer to the question passes, θ̄ the
+//! mean over the first answers to all questions, and κ the weight of θ̄ (`concentration`). The index is
+//! c/(θ_i f²) + Σ c_j (r_j - t_j + t_j/P_j): c is the price of making an answer, f the share of this question's
+//! answers that were new, and the sum is the index of an answer without scores, with pass probabilities rescaled
+//! so that their product is θ_i.
 
 use alloc::vec::Vec;
 
