@@ -1,9 +1,9 @@
 //! The expected cost of the next call on an answer: a guess from bills so far, never a bound.
 //!
-//! A long question makes all calls about it expensive. So the model of a bill, divided by the mean of its
-//! attribute, is 1 + a part of the arm, common to its attributes + a part of the pair + noise. The two parts
-//! are estimated from bills and shrunk towards 0: an analysis of variance, with a normal model of random
-//! effects.
+//! A long question makes all calls about it expensive. So in the model a bill, divided by the mean of its
+//! attribute, is the sum of 1, a part of the arm that is common to its attributes, a part of the pair, and noise.
+//! The parts of arms and pairs are estimated from bills and shrunk towards 0: an analysis of variance, with a
+//! normal model of random effects.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use crate::units::AttributeId;
 #[derive(Clone, Debug)]
 pub(crate) struct BillModel {
     attributes: Vec<Spread>,
-    /// The variance of the arms' common part, relative to the mean.
+    /// The variance of the arms' common part, divided by the squared mean.
     common: f64,
     /// Whether some arms are known to be more expensive than others.
     differ: bool,
@@ -28,7 +28,7 @@ pub(crate) struct BillModel {
 struct Spread {
     /// The mean over arms.
     mean: f64,
-    /// The variances of the pairs' own parts and of single bills, relative to the mean.
+    /// The variances of the pairs' own parts and of single bills, divided by the squared mean.
     own: f64,
     noise: f64,
 }
@@ -182,7 +182,7 @@ impl Spread {
         between -= sum * sum / calls;
         let width = (calls - squared_counts / calls) / (arms - 1.0);
         let own = ((between / (arms - 1.0) - noise) / width).max(0.0);
-        // Over arms, since cheap arms are called more often.
+        // The mean is over arms, not over calls: cheap arms are called more often.
         let (mut weighted, mut weight) = (0.0, 0.0);
         for (count, mean) in bills() {
             let precision = 1.0 / (own + noise / count).max(f64::MIN_POSITIVE);
@@ -208,7 +208,7 @@ impl Spread {
 
 /// With fewer arms their differences cannot be estimated.
 const ARMS_MIN: f64 = 4.0;
-/// The prior: this many products of 0.
+/// The prior of the covariance: this many products that are 0.
 const COMMON_DOUBT: f64 = 4.0;
 const VARIANCE_MIN: f64 = 1e-9;
 /// The lowest estimate: a few low bills do not make calls nearly free.

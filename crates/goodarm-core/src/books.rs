@@ -49,7 +49,7 @@ use crate::units::{ArmId, AttributeId, QuestionId, ServiceId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// A call was dispatched.
+    /// A call that scores this pair was dispatched.
     Dispatched(ArmId, AttributeId),
     /// A score came back; the arm's tallies, evidence and status may have changed.
     Observed(ArmId, AttributeId),
@@ -80,7 +80,7 @@ pub struct Books {
     pub(crate) arms: Arms,
     questions: Vec<QuestionState>,
     pub(crate) streams: Streams,
-    /// The changes by the last call, score or failure.
+    /// The changes made by the last operation, for the policy.
     pub(crate) changes: Vec<Change>,
 }
 
@@ -132,9 +132,9 @@ impl Books {
         &self.arms.certified
     }
 
-    /// The status of an arm. A score below the threshold of an exact verifier rejects the arm, whatever the
-    /// other evidence. A blocked pair, or an exact verifier that failed to score it, retires the arm but does
-    /// not reject it.
+    /// The status of an arm. A score below the threshold of an exact verifier rejects the arm, even if all other
+    /// evidence is enough. A blocked pair does not reject the arm. Nor does an exact verifier that failed to score
+    /// it, but the arm then takes no more calls.
     pub fn status(&self, arm: ArmId) -> ArmStatus {
         self.arms.status(arm)
     }
@@ -154,7 +154,7 @@ impl Books {
         self.arms.active_count()
     }
 
-    /// The source of an answer that was made or proposed during the run.
+    /// The source of an answer that was made or proposed during the run; `None` for an answer that was given.
     pub fn origin(&self, arm: ArmId) -> Option<Source> {
         self.arms.origin(arm)
     }
@@ -174,7 +174,8 @@ impl Books {
         self.pairs.evidence(arm, attribute)
     }
 
-    /// The number of a pair's scores in its evidence. A score counts when all earlier calls are back.
+    /// The number of scores that a pair's evidence has absorbed. A score is absorbed when all earlier calls of its
+    /// stream are back.
     pub fn evidence_count(&self, arm: ArmId, attribute: AttributeId) -> u64 {
         self.pairs.get(arm, attribute).evidence.count
     }
@@ -193,7 +194,7 @@ impl Books {
         self.pairs.get(arm, attribute).evidence.value >= self.level(arm, attribute)
     }
 
-    /// Whether calls can be made, affordable or not, that may prove something about the pair.
+    /// Whether the pair still takes calls, affordable or not.
     pub fn is_open(&self, arm: ArmId, attribute: AttributeId) -> bool {
         self.is_active(arm) && !self.pairs.get(arm, attribute).evidence.closed
     }
@@ -204,7 +205,8 @@ impl Books {
             && !self.problem.attribute(attribute).is_exact()
     }
 
-    /// The number of calls with scores, counted failures included; t in the paper.
+    /// The number of calls that came back with scores or an answer, counted failures of verifiers included; t in
+    /// the paper.
     pub const fn observation_count(&self) -> u64 {
         self.learning.observation_count
     }
@@ -244,7 +246,7 @@ impl Books {
         })
     }
 
-    /// Whether a call of this target is in flight, or a vote is to be retried.
+    /// Whether a call of this target is in flight or has to be retried.
     pub fn is_awaited(&self, target: Target) -> bool {
         match target {
             Target::Arm(arm, attribute) => self.tally(arm, attribute).pending_count() > 0,

@@ -1,10 +1,9 @@
 //! Thresholds of verifiers, from a pilot and labels of some of its arms: the laxest ones on a path from strict
 //! to lax for which the labels show that more than a wanted share of the passing arms is right.
 //!
-//! **What is claimed.** The labelled arms are drawn at random from those of the pilot: the draw depends neither
-//! on whether an arm is right nor on its scores. Then with probability 1 - δ
-//! more than the wanted share c of all arms that pass the chosen thresholds is right; passing means that the
-//! *pilot's* means reach them.
+//! **The promise.** The labelled arms are drawn at random from those of the pilot: the draw depends neither on
+//! whether an arm is right nor on its scores. Then with probability 1 - δ more than the wanted share c of all arms
+//! that pass the chosen thresholds is right; passing means that the *pilot's* means reach them.
 //!
 //! **Why.** The path is a function of the pilot's means, of c, δ and of how many labels are planned, and of
 //! nothing else. For step i let H(i) be "at most c of the arms that pass step i are right". Steps are tested
@@ -17,11 +16,12 @@
 //! wrong label ends the search. At the second, one label may be wrong. Each has half of δ, and the laxer of the
 //! two outcomes is chosen (a union bound).
 //!
-//! H(i) is rejected when [`log_evidence_of_precision`] reaches ln(1/δ) on the labelled arms that pass step i.
-//! The evidence is a convex function of how many of them are right. Among arms that were drawn without
-//! replacement that number is less spread than under independent draws with the same mean (Hoeffding 1963,
-//! Theorem 4), so that its mean is at most 1 here as well, and Markov's inequality does the rest. The counts are
-//! those at the end, so the order of a file of labels, which may be sorted, does not matter.
+//! H(i) is rejected when [`log_evidence_of_precision`] reaches ln(1/δ) on the labelled arms that pass step i. The
+//! evidence is a convex function of how many of them are right. Among arms that were drawn without replacement that
+//! number is less spread than under independent draws with the same mean (Hoeffding 1963, Theorem 4), so that the
+//! mean of the evidence is at most 1 here as well, and by Markov's inequality the evidence reaches 1/δ with
+//! probability at most δ. The counts are those at the end, so the order of a file of labels, which may be sorted,
+//! does not matter.
 //!
 //! **Which arms are labelled** may be used as well: how many labelled arms pass step i depends on the draw and
 //! the means, not on what is right. Given that number n, the labelled passers of step i are n random ones of
@@ -93,28 +93,28 @@ impl Goal {
         Self { error_rate: ErrorRate::new(delta).unwrap_or(self.error_rate), ..self }
     }
 
-    /// Whether these labels show it.
+    /// Whether these labels are enough to show the hypothesis.
     pub fn is_shown(self, right_count: u64, wrong_count: u64) -> bool {
         self.log_evidence(right_count, wrong_count) >= self.error_rate.ln_inverse()
     }
 
-    /// ln of the evidence for it, which must reach ln(1/δ).
+    /// ln of the evidence for the hypothesis, which must reach ln(1/δ).
     pub fn log_evidence(self, right_count: u64, wrong_count: u64) -> f64 {
         log_evidence_of_precision(right_count, wrong_count, self.precision)
     }
 
-    /// The number of labels that show it if `wrong_count` of them are wrong.
+    /// The number of labels that are enough if `wrong_count` of them are "wrong".
     pub fn labels_needed(self, wrong_count: u64) -> u64 {
         self.labels_to_go(0, wrong_count).saturating_add(wrong_count)
     }
 
-    /// The number of further labels that show it if all of those are right.
+    /// The number of further labels that are enough if all of these are "right".
     pub fn labels_to_go(self, right_count: u64, wrong_count: u64) -> u64 {
         first_count(|more| self.is_shown(right_count.saturating_add(more), wrong_count))
             .unwrap_or(LABELS_MAX)
     }
 
-    /// The number of labels that show it if this share of them is right; `None` if no realistic number does.
+    /// The number of labels that are enough if this share of them is "right"; `None` if no realistic number is.
     pub fn labels_at_rate(self, rate: f64) -> Option<u64> {
         if rate <= self.precision {
             return None;
@@ -129,7 +129,8 @@ impl Goal {
     }
 }
 
-/// The first count for which `holds`, which then holds for all larger ones, or nearly all.
+/// The first count for which `holds` is true, if it is then true for all larger counts, or nearly all; `None` if
+/// there is no realistic one.
 fn first_count(holds: impl Fn(u64) -> bool) -> Option<u64> {
     if holds(0) {
         return Some(0);
@@ -154,7 +155,7 @@ pub struct ThresholdPath {
     goal: Goal,
     arm_count: usize,
     steps: Vec<ThresholdStep>,
-    /// Each has an equal part of δ.
+    /// The steps where testing begins; each has an equal part of δ.
     starts: Vec<usize>,
 }
 
@@ -258,7 +259,8 @@ impl ThresholdPath {
 pub struct Calibration {
     /// One for each step.
     pub rows: Vec<StepLabels>,
-    /// The laxest step that an unbroken row of rejections leads to from one of the path's starts.
+    /// The laxest step that the search reached from one of the starts with every step on the way shown; `None` if
+    /// there is no such step.
     pub chosen: Option<usize>,
 }
 

@@ -19,16 +19,16 @@ pub enum Role {
 /// One call to make now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Settle the call with this.
+    /// The number to settle the call with.
     pub ticket: Ticket,
     /// The arm or question, and who scores or answers it.
     pub target: Target,
-    /// What has been reserved for it: it may cost no more.
+    /// The money reserved for the call: the most that it may cost.
     pub ceiling: Cost,
     /// 0 for a first try; k if k tries of this call were void.
     pub attempt: u32,
-    /// What an arm was lent just before, where shares of δ are lent: the arm of the call, or an answer to
-    /// its question.
+    /// The share that was lent just before the call, and the arm that got it: the arm of the call, or an answer to
+    /// its question. `None` if nothing was lent.
     pub loan: Option<(ArmId, Loan)>,
     /// Which branch of the policy chose it.
     pub branch: &'static str,
@@ -87,9 +87,9 @@ pub enum Source {
 /// The share that an arm was lent before a call, and the weights of its evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loan {
-    /// How much of δ.
+    /// The part of δ that is lent.
     pub share: Share,
-    /// A fingerprint of the weights of its bets, which follow from earlier calls: a replay must come to the
-    /// same.
+    /// A fingerprint of the weights of the arm's bets. They are computed from earlier calls, so a replay must find
+    /// the same fingerprint.
     pub weights: u64,
 }

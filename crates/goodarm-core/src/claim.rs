@@ -36,7 +36,8 @@ pub struct Claim {
 pub struct AllLabelled(pub usize);
 
 impl Claim {
-    /// About a set of `size` answers, wrong with probability at most `error_rate`.
+    /// A claim about a set of `size` answers, without labels yet. It is ever wrong with probability at most
+    /// `error_rate`.
     pub const fn new(size: usize, error_rate: ErrorRate) -> Self {
         Self { size, error_rate, right_count: 0, wrong_count: 0, bound: 0 }
     }
@@ -70,12 +71,12 @@ impl Claim {
         self.error_rate
     }
 
-    /// How many labels were taken.
+    /// The number of labels so far.
     pub const fn label_count(&self) -> usize {
         self.right_count + self.wrong_count
     }
 
-    /// How many of them are "right".
+    /// The number of labels "right".
     pub const fn right_count(&self) -> usize {
         self.right_count
     }
@@ -86,7 +87,7 @@ impl Claim {
         if wanted > self.size - self.wrong_count {
             return None;
         }
-        // A label "right" raises every E_r, so the first count that reaches it can be bisected for.
+        // A label "right" raises every E_r, so the first count that reaches `wanted` can be found by bisection.
         let reaches = |count: usize| {
             Self { right_count: self.right_count + count, ..*self }.bound_now() >= wanted
         };
@@ -95,19 +96,19 @@ impl Claim {
 
     /// The first r from the bound on that is not rejected.
     fn bound_now(&self) -> usize {
-        // The answers not labelled "wrong". A bound above it was too high.
+        // The number of answers not labelled "wrong". A higher bound was too high.
         let highest = self.size - self.wrong_count;
         // H(r) is disproved if more than r are labelled "right".
         let lowest = self.bound.max(self.right_count);
         if lowest >= highest {
             return highest;
         }
-        // Most labels do not move it.
+        // Most labels do not move the bound.
         if !self.rejects(lowest) {
             return lowest;
         }
-        // E_r falls as r rises up to `end`, so every r below a rejected one is rejected there. Nothing is
-        // claimed after `end`.
+        // E_r falls as r rises up to `end`, so every r below a rejected one is rejected there. No r after `end` is
+        // tested.
         let end = first(lowest, highest, |allowed| !self.falls_after(allowed));
         first(lowest, end + usize::from(end < highest), |allowed| !self.rejects(allowed))
     }
@@ -127,8 +128,8 @@ impl Claim {
     /// Whether E_r reaches 1/δ, for s ≤ r < n - f.
     ///
     /// Σ over R > r of Λ(R) = Σ over j = s…0 of C(r+1, j) C(n-r, s+f+1-j) / (C(r, s) C(n-r, f)): both count the
-    /// ways to draw s+f+1 of n+1 in a row, at most s of them from the first r+1. The second sum has few terms
-    /// that matter, all of them positive, and leaving some out claims less.
+    /// ways to draw s+f+1 of n+1 in a row, at most s of them from the first r+1. The second sum has few terms that
+    /// matter, all of them positive, and leaving some out makes E_r smaller.
     fn rejects(&self, allowed: usize) -> bool {
         let labels = real_size(self.label_count());
         let (right, wrong) = (real_size(self.right_count), real_size(self.wrong_count));
@@ -154,8 +155,9 @@ impl Claim {
         }
     }
 
-    /// `part` of Λ(n) without a wrong label, (n)_s / (r)_s: the product of k/(k-s) over r < k ≤ n, or of
-    /// (n-i)/(r-i) over i < s, whichever is shorter. It ends early once it suffices.
+    /// `part` times Λ(n) if no label is "wrong", where Λ(n) = (n)_s / (r)_s is the product of k/(k-s) over
+    /// r < k ≤ n, or of (n-i)/(r-i) over i < s, whichever is shorter. The product ends early once it is large
+    /// enough to reject.
     fn all_right(&self, allowed: usize, part: f64) -> f64 {
         let mut product = part;
         for index in 0..self.right_count.min(self.size - allowed) {
@@ -173,7 +175,8 @@ impl Claim {
     }
 }
 
-/// The first number from `low` on, and `high` if none below it, for which `holds`: it then holds for all after it.
+/// The first number from `low` on for which `holds` is true, or `high` if none below it is. Where `holds` is true
+/// once, it must be true for all later numbers.
 fn first(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> usize {
     while low < high {
         let middle = low.midpoint(high);

@@ -32,9 +32,9 @@ pub enum CostError {
 /// What to do with digits beyond the twelfth decimal.
 #[derive(Clone, Copy, PartialEq)]
 enum Excess {
-    /// Prices and bills: never claim that something was cheaper than it was.
+    /// For prices and bills, which must not become cheaper.
     Up,
-    /// Budgets: never claim to have more than there is.
+    /// For budgets, which must not become larger.
     Down,
 }
 
@@ -78,7 +78,7 @@ impl Cost {
         Self::from_f64(units, Excess::Down)
     }
 
-    /// About this many units, to fifteen digits: for heuristics. Display is exact.
+    /// The amount in units, to about fifteen digits: for heuristics. `Display` is exact.
     #[expect(clippy::cast_precision_loss, reason = "heuristics only")]
     pub fn units(self) -> f64 {
         self.0 as f64 / SCALE as f64
@@ -101,7 +101,7 @@ impl Cost {
         if units > Self::UNITS_MAX {
             return Err(CostError::TooLarge(units));
         }
-        // Display writes the shortest decimal that reads back as the same number: what was meant.
+        // `Display` writes the shortest decimal that reads back as the same number: the one that was written.
         parse_decimal(&format!("{units}"), excess)
     }
 }

@@ -18,8 +18,8 @@ pub enum Event {
         ticket: Ticket,
         /// The arm or question, and who scores or answers it.
         target: Target,
-        /// The share that an arm was lent just before, where shares of δ are lent: the arm of the call, or an
-        /// answer to its question.
+        /// The share that was lent just before the call, and the arm that got it: the arm of the call, or an answer
+        /// to its question. `None` if nothing was lent.
         loan: Option<(ArmId, Loan)>,
     },
     /// A call came back.
@@ -38,7 +38,7 @@ pub enum Event {
     },
     /// An arm's share of δ was taken back.
     Released {
-        /// Which answer.
+        /// Which arm.
         arm: ArmId,
     },
     /// Arms were added.
@@ -54,7 +54,7 @@ impl From<Call> for Event {
     }
 }
 
-/// Why an event is impossible. Nothing has changed, except for [`EventError::Weights`].
+/// Why an event is impossible. Nothing has changed, except that with [`EventError::Weights`] the share was lent.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum EventError {
@@ -69,7 +69,7 @@ pub enum EventError {
     /// A void call must be tried again before anything else is asked of its pair.
     #[error("call {} is not the retry that is owed", .0.0)]
     RetryOwed(Ticket),
-    /// The call may not be made: no money left, a certified answer, a check that was made before.
+    /// The call may not be made: there is no money left, the arm is certified, or the pair takes no more calls.
     #[error("call {}: {reason}", ticket.0)]
     Refused {
         /// Which call.
@@ -94,7 +94,7 @@ pub enum EventError {
     /// Arms cannot be added.
     #[error("{0}")]
     NotAdded(#[from] AddArmsError),
-    /// The outcome cannot be taken.
+    /// The outcome cannot be settled.
     #[error("{0}")]
     NotSettled(#[from] SettleError),
     /// A budget can only be raised.
@@ -138,7 +138,7 @@ impl Books {
             Some(next) if next == stream && loan.is_none() => {
                 self.dispatch_retry();
             }
-            // Other pairs need not wait for it.
+            // Only the stream of a retry has to wait for it.
             Some(_) if self.streams.retry_count(stream) > 0 => {
                 return Err(EventError::RetryOwed(ticket));
             }

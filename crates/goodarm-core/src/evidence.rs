@@ -24,7 +24,7 @@ use crate::problem::{Guarantee, Problem, ScoreModel};
 use crate::tally::Tally;
 use crate::units::AttributeId;
 
-/// -ln 6.
+/// The logs of six equal weights, -ln 6.
 pub(crate) const UNIFORM_AGAINST: [f64; BETS_AGAINST] = [-1.791_759_469_228_055; BETS_AGAINST];
 
 /// How an attribute's scores become evidence.
@@ -62,7 +62,7 @@ impl Process {
         }
     }
 
-    /// The gaps that its bets are for, if weights are worth learning for it.
+    /// The gaps that the bets of this process are for; `None` if it has no weights to learn.
     pub(crate) fn gaps(&self) -> Option<[f64; BETS]> {
         match self {
             Self::SubGaussian(process) => Some(process.gaps()),
@@ -82,7 +82,7 @@ pub(crate) struct Evidence {
     sum: Sum,
     /// The number of scores before those that may prove something: 0, unless δ is lent.
     pub(crate) begins_at: u64,
-    /// The sum of those.
+    /// `sum` over the scores before `begins_at`.
     sum_before: Sum,
     /// The evidence as last computed: ln E, or the paper's L. It is the running maximum, or for false discovery
     /// the present value.
@@ -118,15 +118,15 @@ pub(crate) struct EvidenceMethod<'a> {
 }
 
 impl Evidence {
-    /// L = 0 in the paper, or less for thresholds that 0 would reach; ln E = 0 elsewhere; -∞ for an exact
-    /// attribute.
+    /// The evidence before any score: L = 0 with the paper's certificate, or -∞ if 0 reaches the threshold; -∞ for
+    /// an exact attribute; otherwise ln E = 0.
     pub(crate) fn start(process: &Process, guarantee: Guarantee) -> Self {
         let value = match process {
             Process::Exact => f64::NEG_INFINITY,
             Process::Paper(paper) => paper.start(),
             _ => 0.0,
         };
-        // Exact scores are not random.
+        // Exact scores are not random, so they need no loan.
         let later = matches!(guarantee, Guarantee::Lent | Guarantee::Nothing)
             && !matches!(process, Process::Exact);
         let begins_at = if later { Self::NEVER } else { 0 };
@@ -146,7 +146,7 @@ impl Evidence {
     /// `begins_at` of a pair whose arm has no share of δ: no score proves anything.
     pub(crate) const NEVER: u64 = u64::MAX;
 
-    /// Nothing that has been dispatched so far proves anything; the stream has `stream_len` calls.
+    /// Begins the evidence with the next call: the `stream_len` calls dispatched so far prove nothing.
     pub(crate) fn begin_after(&mut self, stream_len: u64, wealths: Option<&mut Wealths>) {
         self.begins_at = stream_len;
         self.value = 0.0;
@@ -162,14 +162,15 @@ impl Evidence {
         }
     }
 
-    /// The next call of the stream does not score this pair, which is blocked. The other pairs of the stream
+    /// Passes over the next call of the stream, because this pair is blocked. The other pairs of the stream
     /// continue.
     pub(crate) fn skip(&mut self, wealths: Option<&mut Wealths>) {
         self.count += 1;
         self.is_before(wealths);
     }
 
-    /// Whether the scores that went in prove nothing yet; the next one may.
+    /// Whether none of the scores so far may prove something. If the next score is the first that may, remembers
+    /// the sum so far and resets the gamblers.
     fn is_before(&mut self, wealths: Option<&mut Wealths>) -> bool {
         if self.count == self.begins_at {
             self.sum_before = self.sum;
@@ -185,7 +186,7 @@ impl Evidence {
         self.count.saturating_sub(self.begins_at)
     }
 
-    /// Σx over them, for sub-Gaussian scores Σ(x - ξ).
+    /// Σx over the scores that may prove something; Σ(x - ξ) for sub-Gaussian scores.
     pub(crate) fn sum_since(&self) -> f64 {
         if self.count <= self.begins_at { 0.0 } else { self.sum.since(self.sum_before) }
     }

@@ -1,8 +1,8 @@
 //! From the evidence of pairs to certified arms: how the error probability is shared.
 //!
-//! An arm needs every attribute, so its evidence is the smallest of theirs: a bad arm has at least
-//! one attribute whose process is honest, and the smallest cannot exceed it. Nothing here
-//! depends on policies.
+//! An arm must pass every attribute, so its evidence is the smallest evidence of its attributes. A bad arm fails at
+//! least one attribute, and the smallest evidence is at most the evidence of that one. Nothing here depends on
+//! policies.
 
 pub(crate) mod false_discovery;
 pub(crate) mod family_wise;
@@ -19,7 +19,7 @@ use crate::num::real_size;
 use crate::problem::{Guarantee, Problem};
 use crate::units::{ArmId, AttributeId};
 
-/// An arm that is certified, and what its evidence had to reach.
+/// An arm that is certified, and the level that its evidence had to reach.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Certificate {
     pub(crate) arm: ArmId,
@@ -39,7 +39,7 @@ pub(crate) enum Certifier {
 impl Certifier {
     pub(crate) fn new(problem: &Problem) -> Self {
         match problem.guarantee() {
-            // Every L ≥ ξ; the correction is inside the radius.
+            // The rule is L ≥ ξ for every attribute; the radius contains the correction for many pairs.
             Guarantee::Paper => Self::Constant(0.0),
             Guarantee::Union if let Some(questions) = problem.questions() => {
                 Self::Constant(per_question::level(problem, questions))
@@ -66,8 +66,8 @@ impl Certifier {
         }
     }
 
-    /// An exact attribute has shown that the arm is bad: it could never be certified wrongly, so the
-    /// others need not share δ with it. Returns the arms certified by that.
+    /// An exact attribute has shown that the arm is bad: it can never be certified, so the others need not share δ
+    /// with it. Returns the certificates that follow.
     pub(crate) fn exclude_exactly_bad(&mut self, arm: ArmId) -> Vec<Certificate> {
         match self {
             Self::FamilyWise(family) => family.exclude_exactly_bad(arm),
@@ -86,8 +86,7 @@ impl Certifier {
         }
     }
 
-    /// There are more arms; only where shares of δ are lent, answers share a question, or nothing is
-    /// certified.
+    /// Adds arms. Called only where shares of δ are lent, answers share a question, or nothing is certified.
     pub(crate) fn add_arms(&mut self, count: usize) {
         if let Self::Lent(lending) = self {
             lending.add_arms(count);
@@ -108,7 +107,8 @@ impl Certifier {
         }
     }
 
-    /// What ln E of every attribute of the arm must reach next; for the paper 0, above ξ.
+    /// The level that ln E of every attribute of the arm must reach now; for the paper, the level of L - ξ, which
+    /// is 0.
     pub(crate) fn level(&self, arm: ArmId) -> f64 {
         match self {
             Self::Constant(level) => *level,
@@ -125,7 +125,7 @@ impl Certifier {
 pub(crate) struct RejectionLevel {
     first_arm_count: usize,
     level: f64,
-    /// Of each attribute with votes: one level for all answers.
+    /// For each attribute: the one level for all answers, if its calls are votes.
     of_votes: Vec<Option<f64>>,
 }
 
@@ -137,12 +137,12 @@ impl RejectionLevel {
         };
         let pair_count = first_arm_count * problem.attribute_count();
         let level = match problem.guarantee() {
-            // The paper's radius has its correction inside.
+            // The paper's radius contains the correction for many pairs.
             Guarantee::Paper => 0.0,
             _ => libm::log(real_size(pair_count)) + problem.delta().ln_inverse(),
         };
-        // All votes count against an answer, those before it was proposed among them: so the union is
-        // over the answers that are good, which are at most 1/ξ a question.
+        // All votes count against an answer, including those before it was proposed. So the union is over the good
+        // answers, at most 1/ξ for each question.
         let of_votes = |attribute| {
             let threshold = problem.attribute(attribute).threshold;
             problem.are_votes(attribute).then(|| level - libm::log(threshold))
@@ -150,7 +150,8 @@ impl RejectionLevel {
         Self { first_arm_count, level, of_votes: problem.attributes().map(of_votes).collect() }
     }
 
-    /// All arms that are added share another δ: Σ Q/(q(q + 1)) over q ≥ Q is 1.
+    /// The rejection level of a pair. All arms q ≥ Q that are added share another δ: Σ Q/(q(q + 1)) over q ≥ Q is
+    /// 1.
     pub(crate) fn of(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         if let Some(level) = self.of_votes[attribute.index()] {
             return level;

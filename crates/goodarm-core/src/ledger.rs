@@ -16,7 +16,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Nothing is spent.
+    /// A ledger with this budget and nothing spent.
     pub const fn new(budget: Cost) -> Self {
         Self {
             budget,
@@ -37,7 +37,7 @@ impl Ledger {
         self.settled
     }
 
-    /// The ceilings of the calls in flight.
+    /// The ceilings of calls in flight, and of void calls that will be retried.
     pub const fn reserved(&self) -> Cost {
         self.reserved
     }
@@ -62,7 +62,7 @@ impl Ledger {
         self.settled.saturating_add(self.reserved).saturating_add(ceiling) <= self.budget
     }
 
-    /// Reserves the ceiling of a call that is about to start, which must fit.
+    /// Reserves the ceiling of a call that is about to start. Panics if it does not fit.
     pub fn reserve(&mut self, ceiling: Cost) {
         assert!(self.fits(ceiling), "a call is dispatched only if its ceiling fits the budget");
         self.reserved = self.reserved + ceiling;

@@ -1,12 +1,11 @@
 //! goodarm's core: which answer to check with which verifier next, what the scores prove, and what
 //! money is left. It does no I/O, has no clock and no threads; the caller makes the calls.
 //!
-//! There are **arms** (candidate answers) and **attributes** (verifiers, each with a price ceiling
-//! and a threshold). A call of a verifier gives a noisy score. An arm is **certified** once the
-//! evidence shows that its mean score reaches the threshold of *every* attribute: with probability
-//! 1 - δ no certificate is wrong, and settled plus reserved money stays within the budget unless a bill exceeds
-//! its ceiling. Both hold for any policy, any order of replies
-//! and any number of failed calls.
+//! There are **arms** (candidate answers) and **attributes** (kinds of scores, each with a price ceiling and a
+//! threshold). A call of a verifier gives a noisy score. An arm is **certified** once the evidence shows that its
+//! mean score reaches the threshold of *every* attribute. Under the default guarantee, with probability 1 - δ no
+//! certificate is wrong. Settled plus reserved money stays within the budget unless a bill exceeds its ceiling.
+//! Both hold for any policy, any order of replies and any number of failed calls.
 //!
 //! ```
 //! use goodarm_core::{

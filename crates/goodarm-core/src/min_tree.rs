@@ -35,7 +35,7 @@ pub(crate) struct MinTree<K> {
     levels: Vec<Vec<K>>,
     /// The top of the tree.
     min: K,
-    /// The leftmost index of the smallest key, as long as nothing can have changed it.
+    /// The result of [`MinTree::argmin`]; `None` if it has to be computed again.
     argmin: Option<usize>,
 }
 
@@ -128,7 +128,7 @@ impl<K: TreeKey> MinTree<K> {
         self.argmin
     }
 
-    /// The leftmost index whose key is at most `limit`, which is below "absent".
+    /// The leftmost index whose key is at most `limit`. The limit must be below [`TreeKey::ABSENT`].
     pub(crate) fn first_at_most(&self, limit: K) -> Option<usize> {
         if self.min() > limit {
             return None;

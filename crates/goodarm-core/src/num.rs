@@ -1,9 +1,9 @@
-//! Numbers that err on the side that claims less, in log space.
+//! Numerical functions, most of them in log space.
 
 /// One unit in the last place, relative.
 pub(crate) const EPSILON: f64 = f64::EPSILON;
 
-/// A count as a real number; exact below 2⁵³ (ten million times 10⁹).
+/// A count as a real number; exact below 2⁵³, about 9 · 10¹⁵.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 pub(crate) const fn real(count: u64) -> f64 {
     count as f64
@@ -15,7 +15,7 @@ pub(crate) const fn real_size(size: usize) -> f64 {
     size as f64
 }
 
-/// ln Σ exp(terms), which is exact to rounding: no term can overflow.
+/// ln Σ exp(terms), exact up to rounding: no term can overflow.
 pub(crate) fn log_sum_exp(terms: &[f64]) -> f64 {
     let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {
@@ -23,7 +23,7 @@ pub(crate) fn log_sum_exp(terms: &[f64]) -> f64 {
     }
     let mut sum = 0.0;
     for &term in terms {
-        // Terms this far down are below rounding, and leaving them out claims less.
+        // Smaller terms are below rounding, and leaving them out makes evidence smaller.
         if term - largest > NEGLIGIBLE_LOG {
             sum += libm::exp(term - largest);
         }
@@ -50,7 +50,7 @@ pub(crate) fn log_scaled_normal_cdf(x: f64) -> f64 {
     -LN_SQRT_TWO_PI - libm::log(tail)
 }
 
-/// What Stirling's formula leaves of ln k!, for a whole number k:
+/// The remainder of Stirling's formula for ln k!, with a whole number k:
 /// ln k! - (k ln k - k + ½ ln(2π max(k, 1))) = 1/(12k) - 1/(360k³) + …
 pub(crate) fn stirling_rest(k: f64) -> f64 {
     if k < real_size(STIRLING_RESTS.len()) {
@@ -62,7 +62,7 @@ pub(crate) fn stirling_rest(k: f64) -> f64 {
     (1.0 / 12.0 - square * (1.0 / 360.0 - square * late)) / k
 }
 
-/// `count` numbers from `first` to `last`, each the same factor above the one before.
+/// `COUNT` numbers from `first` to `last`, each the previous one times the same factor.
 pub(crate) fn geometric<const COUNT: usize>(first: f64, last: f64) -> [f64; COUNT] {
     let ratio = libm::pow(last / first, 1.0 / (real_size(COUNT) - 1.0));
     let mut values = [first; COUNT];
@@ -96,7 +96,7 @@ impl Sum {
         self.total + self.lost
     }
 
-    /// What was added since it was `before`.
+    /// The sum of the terms that were added since this sum was `before`.
     pub(crate) const fn since(self, before: Self) -> f64 {
         (self.total - before.total) + (self.lost - before.lost)
     }

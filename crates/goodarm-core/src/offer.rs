@@ -6,7 +6,7 @@ use crate::guarantee::lending::Lending;
 use crate::num::real_size;
 use crate::units::Share;
 
-/// A share for the next arm; nothing where δ is not lent.
+/// The share for the next arm that borrows; [`Share::NONE`] where δ is not lent.
 pub(crate) fn offered_share(books: &Books) -> Share {
     let Some(lending) = books.lending() else { return Share::NONE };
     Share::of(lending.pool().fraction() / (FIRST_SHARE + losses_ahead(books, lending)))
@@ -17,13 +17,14 @@ pub(crate) fn offered_level(books: &Books) -> f64 {
     books.problem().delta().level_of(offered_share(books))
 }
 
-/// The expected number of shares lost from now on: the losses for each unit of money so far, times the money
-/// left. The prior is half of five shares for five of 0.15 Q equal parts of the budget.
+/// The expected number of shares lost from now on: the losses for each unit of money so far, times the money left.
+/// The prior: five loans, half of them lost, for the money of five loans if the budget pays for 0.15 Q loans.
 fn losses_ahead(books: &Books, lending: &Lending) -> f64 {
     let ledger = books.ledger();
     let (budget, spent) = (ledger.budget().units(), ledger.settled().units());
     let out = real_size(lending.out_count());
-    // The other answers to a certified question lose theirs; arms without questions keep them to the end.
+    // When an answer is certified, the other answers to its question lose their shares. Without questions, arms
+    // keep their shares to the end.
     let gone = match books.problem().questions() {
         Some(_) => real_size(lending.lost_count()),
         None => 0.0,

@@ -7,14 +7,14 @@ use crate::units::Label;
 /// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Its score.
+    /// The score of a call that scores one attribute.
     Score(f64),
     /// A score for each attribute that the call scores, in the order of
-    /// [`Problem::members`](crate::Problem::members); `None` for one that the reply lacks, which is a
-    /// failed call for that attribute alone. So is one below its lowest, which blocks it.
+    /// [`Problem::members`](crate::Problem::members); `None` for a score that the reply lacks: for that attribute
+    /// alone, the call counts as failed. A score below the attribute's lowest blocks the pair.
     Scores(Box<[Option<f64>]>),
-    /// The number of the final answer to a question, a vote or a fresh one; `None` if a vote is for no
-    /// answer that could be read.
+    /// The number of the final answer that a solver or a generator gave to a question; `None` for a vote without a
+    /// final answer that can be read.
     Answer(Option<Label>),
     /// The call failed.
     Failed(Failure),
@@ -34,7 +34,7 @@ impl Outcome {
         matches!(self, Self::Failed(_))
     }
 
-    /// The score of the i-th attribute of the call, or of the only one.
+    /// The score at this index of the attributes that the call scores. A single score is returned for every index.
     pub fn score(&self, member: usize) -> Option<f64> {
         match self {
             Self::Score(score) => Some(*score),
@@ -56,11 +56,11 @@ impl Outcome {
 /// Why a call has no score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Failure {
-    /// The verifier never began to work, so the failure cannot depend on the answer. The call must
-    /// be tried again; it leaves no trace in its stream, of which the retry is the last call.
+    /// The failure cannot depend on the answer: in most cases the service never began to work. The call must be
+    /// made again. It is removed from its stream, and the retry is added at the end.
     Void(VoidFailure),
-    /// No number can replace the score, so nothing after it in its pair's stream can count. Earlier
-    /// evidence of the pair stays; the failure does not count against the arm.
+    /// No number can replace the score, so no later score of the pair can count. Earlier evidence of the pair
+    /// stays; the failure is not evidence against the arm.
     Blocking(BlockingFailure),
     /// Anything else. The call counts as the lowest score its model allows.
     Counted(CountedFailure),
@@ -73,8 +73,8 @@ pub enum VoidFailure {
     NotConnected,
     /// The call was throttled before any work, as with HTTP status 429.
     RateLimited,
-    /// The reply of an exact verifier was lost, so the call can be made again. It may have been made, and is
-    /// paid. For any other verifier it counts as the lowest score.
+    /// The reply of an exact verifier was lost. The call is paid, since the verifier may have done the work, and
+    /// made again, since the score never changes. For any other verifier this failure counts as the lowest score.
     LostRepeatable,
 }
 
@@ -90,19 +90,19 @@ pub enum BlockingFailure {
 /// Failures that may depend on the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CountedFailure {
-    /// No answer in time.
+    /// There was no reply in time.
     TimedOut,
     /// The verifier broke after it began to work.
     Crashed,
-    /// An answer that holds no score.
+    /// The reply has no score that can be read.
     Unreadable,
-    /// An answer that was cut off.
+    /// The reply was cut off.
     Truncated,
-    /// The verifier declined to answer.
+    /// The service declined the request.
     Refused,
     /// The call was in flight when the process died.
     Lost,
-    /// Retries were given up.
+    /// Too many attempts were void, and no more are made.
     GivenUp,
 }
 
@@ -143,8 +143,8 @@ impl Failure {
         Self::ALL.into_iter().find(|failure| failure.code() == code)
     }
 
-    /// Whether a call with this failure costs nothing. A call whose reply was lost may have been made, and is
-    /// paid.
+    /// Whether a call with this failure costs nothing. A call whose reply was lost is paid, since the service may
+    /// have done the work.
     pub const fn is_free(self) -> bool {
         match self {
             Self::Void(failure) => !matches!(failure, VoidFailure::LostRepeatable),

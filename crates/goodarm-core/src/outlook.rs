@@ -1,7 +1,8 @@
 //! What a pair's scores so far suggest about the calls still to pay for: a guess, never evidence.
 //!
-//! Normal beliefs about the gap μ - ξ from the attribute's prior and the pair's tally, and how fast
-//! evidence would grow if the gap were at the upper end of what is believable.
+//! The belief about the gap μ - ξ is normal; it comes from the attribute's prior and the pair's tally. The number
+//! of calls still to pay for follows from the growth of evidence if the gap is at the upper end of what is
+//! believable.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -20,7 +21,7 @@ use crate::units::{ArmId, AttributeId, QuestionId};
 pub(crate) struct Outlook {
     /// The probability that the mean is above ξ.
     pub(crate) pass_probability: f64,
-    /// Calls still to pay for if it is, counted optimistically.
+    /// Calls still to pay for if the mean is above ξ, counted optimistically.
     pub(crate) remaining: f64,
     /// Calls after which the belief may have changed.
     pub(crate) revision: f64,
@@ -29,7 +30,7 @@ pub(crate) struct Outlook {
 /// How much evidence to ask for, and how optimistic the guess is.
 #[derive(Clone, Copy, Debug)]
 struct Assumptions {
-    /// How much evidence beyond the level, for the random walk that has to cross it.
+    /// The evidence to ask for beyond the level, because evidence fluctuates.
     margin: f64,
     /// How many standard deviations above the believed gap to assume.
     optimism: f64,
@@ -40,18 +41,19 @@ struct Assumptions {
 pub(crate) struct Prospect {
     pass_probability: f64,
     revision_max: f64,
-    /// An optimistic guess.
+    /// An optimistic guess of the gap.
     gap: f64,
-    /// Evidence for each score, if the gap is that.
+    /// The evidence that each score adds on average, if the gap is `gap`.
     growth: f64,
-    /// What the evidence so far is worth then: for each success and failure; for the excess and each
-    /// score; or the stake of the gambler to look at, for bounded scores.
+    /// Factors for the evidence so far, if the gap is `gap`. Binary scores: for each success and each failure.
+    /// Sub-Gaussian scores: for the excess and for each score. Bounded scores: `per_first` is the stake of the
+    /// gambler to look at.
     per_first: f64,
     per_second: f64,
 }
 
 impl Prospect {
-    /// An empty prospect; that of an exact pair apart from its probability.
+    /// An empty prospect. An exact pair has this one, with its own pass probability.
     pub(crate) const NONE: Self = Self {
         pass_probability: 0.0,
         revision_max: 1.0,
@@ -98,7 +100,7 @@ impl Prospect {
         Self { pass_probability, revision_max, gap, growth, per_first, per_second }
     }
 
-    /// For an answer that does not exist yet. There are always more of these, so an optimist would make
+    /// The prospect of an answer that does not exist yet. There are always more of these, so an optimist would make
     /// answers for ever: a new one is expected to be little better than others that pass.
     pub(crate) fn of_fresh(books: &Books, attribute: AttributeId) -> Self {
         let declared = books.problem().attribute(attribute);
@@ -134,12 +136,12 @@ impl Prospect {
         self.pass_probability
     }
 
-    /// The outlook for a pair whose evidence must reach what is needed.
+    /// The outlook for a pair whose evidence must reach `need`.
     pub(crate) fn outlook(&self, books: &Books, pair: (ArmId, AttributeId), need: f64) -> Outlook {
         self.after(self.remaining(books, pair, need))
     }
 
-    /// Calls until the evidence is that, if the gap is as assumed.
+    /// Calls until the evidence is `need`, if the gap is as assumed.
     fn remaining(&self, books: &Books, (arm, attribute): (ArmId, AttributeId), need: f64) -> f64 {
         let process = books.pairs.process(attribute);
         let evidence = &books.pairs.get(arm, attribute).evidence;
@@ -192,7 +194,7 @@ pub fn certified_count_forecast(books: &Books) -> f64 {
     let mut left = (books.ledger().left() + books.ledger().reserved()).units();
     let mut count = real(books.certified().len() as u64);
     for ArmForecast { cost, pass_probability } in forecasts {
-        // An arm that will not pass is given up before it has cost all of that.
+        // An arm that will not pass is given up before it has cost the full amount.
         let spent = cost * (pass_probability + FAILURE_COST_SHARE * (1.0 - pass_probability));
         if spent > left {
             break;
@@ -216,7 +218,7 @@ pub struct Remainder {
 /// the number of pairs.
 pub fn remainder(books: &Books) -> Remainder {
     let offered_level = offered_level(books);
-    // Of an arm that no noisy verifier has scored nothing is known.
+    // Nothing is known about an arm that no noisy verifier has scored.
     let is_known = |arm: &ArmId| {
         let mut noisy = books.problem().attributes();
         noisy.any(|it| {
@@ -235,7 +237,7 @@ pub fn remainder(books: &Books) -> Remainder {
     let Some(questions) = books.problem().questions() else {
         return good.fold(Remainder::default(), |sum, (_, cost)| add(sum, cost));
     };
-    // Of the answers to a question one is enough, the cheapest.
+    // One answer to a question is enough: the cheapest.
     let mut least: BTreeMap<QuestionId, f64> = BTreeMap::new();
     good.for_each(|(arm, cost)| {
         let least = least.entry(questions.of(arm)).or_insert(cost);
@@ -290,7 +292,7 @@ fn forecast(
     let bills = ExpectedBills::of(books, arm);
     let mut forecast = ArmForecast { cost: 0.0, pass_probability: 1.0 };
     for lead in problem.attributes() {
-        // Of calls that score several attributes, as many as the slowest one needs.
+        // If a call scores several attributes, the attribute that needs the most calls decides.
         let mut calls: f64 = 0.0;
         for &attribute in problem.members(lead) {
             if books.is_resolved(arm, attribute) {
@@ -314,9 +316,9 @@ fn forecast(
     forecast
 }
 
-/// Three standard deviations of luck.
+/// Gaps are three standard deviations above the believed ones.
 const BEST_CASE: Assumptions = Assumptions { margin: 0.0, optimism: 3.0 };
-/// No luck, and one unit of evidence for the random walk that has to cross its level.
+/// Gaps are as believed, and evidence must be one unit above its level, because it fluctuates.
 const EXPECTED_CASE: Assumptions = Assumptions { margin: 1.0, optimism: 0.0 };
 const FAILURE_COST_SHARE: f64 = 0.3;
 /// Standard deviations. Measured on simulated questions, easy and hard, with cheap and expensive answers:

@@ -1,5 +1,5 @@
-//! Which call next: heuristics, all of them. A policy reads the [`Books`] and names a pair; it can
-//! waste money, but it can neither overspend nor make a certificate wrong.
+//! Policies choose the next call. All of them are heuristics: a policy reads the [`Books`] and names a pair or a
+//! question. It can waste money, but it can neither overspend nor make a certificate wrong.
 
 pub mod bma_gai;
 pub mod fixed;
@@ -27,20 +27,20 @@ use crate::units::{ArmId, AttributeId, Share};
 /// The next call that a policy wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Which answer to check with which verifier, or which question to ask. An attribute whose calls are
-    /// votes is also chosen for an answer: that answer may then be lent a share of δ.
+    /// Which arm to score by which attribute, or which question to ask. A vote may also be chosen for an arm: the
+    /// call is then about the arm's question, and the arm may be lent a share of δ.
     pub target: Target,
     /// Which branch of the policy chose it; shown in traces.
     pub branch: &'static str,
 }
 
 impl Choice {
-    /// To check an answer with a verifier.
+    /// The choice to score an arm by an attribute.
     pub const fn pair(arm: ArmId, attribute: AttributeId, branch: &'static str) -> Self {
         Self { target: Target::Arm(arm, attribute), branch }
     }
 
-    /// The answer that is checked, if any.
+    /// The arm of the choice; `None` for a question.
     pub const fn arm(&self) -> Option<ArmId> {
         match self.target {
             Target::Arm(arm, _) => Some(arm),
@@ -57,14 +57,16 @@ pub trait Policy {
     /// Its name in files and reports.
     fn name(&self) -> &'static str;
 
-    /// Called before anything else, and again when arms were added: read the books from scratch.
+    /// Called before anything else, and again when arms were added or a service was declared slow. The policy reads
+    /// the books from scratch.
     fn begin(&mut self, _books: &Books) {}
 
-    /// Names an open, affordable pair; `None` to wait for calls in flight, or to stop if there are none.
+    /// Chooses an open, affordable pair or question; `None` to wait for calls in flight, or to stop if there are
+    /// none.
     fn choose(&mut self, books: &Books) -> Option<Choice>;
 
-    /// Where shares of δ are lent: the share to lend before the call to the arm of this choice, which has
-    /// none. Only calls after that can prove anything; with `None` the call is a mere look.
+    /// The share of δ to lend to the arm of this choice before the call; only asked if shares are lent and the arm
+    /// has none. Only calls after a loan can prove anything; with `None` the call is a look.
     ///
     /// By default every arm is lent an equal share at its first call.
     fn lend(&mut self, books: &Books, _choice: Choice) -> Option<Share> {
@@ -121,7 +123,7 @@ pub struct Parameters {
     /// Explore only attributes that are not resolved; `bma-gai`, `cb-gai`, `uniform` and
     /// `round-robin`. The paper explores all.
     pub unresolved_only: bool,
-    /// From which the order of arms that look alike is drawn; `rcb` only.
+    /// The seed of the random order in which arms with the same index are tried; `rcb` only.
     pub seed: u64,
     /// When a question gets another answer; `rcb` only.
     pub fresh: rcb::FreshRule,
@@ -173,7 +175,8 @@ pub fn by_name(name: &str, parameters: &Parameters) -> Result<Box<dyn Policy + S
     })
 }
 
-/// U_q ∩ M_t; a closed pair (exact, or blocked) cannot be pulled either.
+/// Whether the attribute is in U_q ∩ M_t and can be pulled now: the pair is not closed (exact and asked, or
+/// blocked), and its service is not at its limit.
 fn may_resolve(books: &Books, arm: ArmId, attribute: AttributeId) -> bool {
     books.is_affordable(attribute)
         && !books.lane_of(attribute).is_held()

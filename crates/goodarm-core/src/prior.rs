@@ -27,7 +27,7 @@ impl<'a> Sample<'a> {
 pub struct Prior {
     /// The mean over arms of mean score - ξ.
     pub gap_mean: f64,
-    /// Its standard deviation over arms.
+    /// The standard deviation over arms of mean score - ξ.
     pub gap_sd: f64,
     /// The variance of one score around its arm's mean, pooled over arms.
     pub noise_variance: f64,
@@ -40,14 +40,14 @@ pub struct Prior {
 pub(crate) struct Belief {
     pub(crate) gap: f64,
     pub(crate) sd: f64,
-    /// Of one score.
+    /// The variance of one score.
     pub(crate) variance: f64,
-    /// The weight of the belief in scores, the prior included.
+    /// The weight of the belief, as a number of scores; the prior is included.
     pub(crate) knowledge: f64,
 }
 
 impl Prior {
-    /// Before any score: most answers are somewhat good. For scores from 0 to 1, and ξ = ½.
+    /// The prior before any score, if scores are from 0 to 1 and ξ = ½: most answers are somewhat good.
     pub(crate) const START: Self = Self {
         gap_mean: GAP_MEAN_START,
         gap_sd: 0.3,
@@ -55,7 +55,7 @@ impl Prior {
         pass_rate: 2.0 / 3.0,
     };
 
-    /// Before any score of an attribute.
+    /// The prior of an attribute before any of its scores.
     pub(crate) fn start(attribute: &Attribute) -> Self {
         let (scale, width) = (gap_scale(attribute), attribute.width());
         Self {
@@ -168,7 +168,8 @@ impl Prior {
     }
 }
 
-/// The constants below are for scores from 0 to 1 and ξ = ½. Gaps cannot exceed the room above ξ.
+/// The factor for gaps in the constants below, which are for scores from 0 to 1 and ξ = ½. Gaps cannot exceed the
+/// room above ξ.
 fn gap_scale(attribute: &Attribute) -> f64 {
     attribute.width().min(2.0 * attribute.room())
 }

@@ -16,9 +16,9 @@ use crate::units::{ArmId, AttributeId, ErrorRate, GeneratorId, Label, QuestionId
 pub const ARMS_MAX: usize = 1 << 28;
 /// More attributes than this are refused.
 pub const ATTRIBUTES_MAX: usize = 1 << 10;
-/// Sub-Gaussian scores and their σ stay below this, so that no sum of 10⁹ of them overflows.
+/// Scores and σ are at most this, so that no sum of 10⁹ scores overflows.
 pub const SCORE_ABS_MAX: f64 = 1e9;
-/// The smallest σ that is taken.
+/// The smallest σ, and the smallest width of a range, that is accepted.
 pub const SIGMA_MIN: f64 = 1e-6;
 
 /// An unchecked problem; money is a number as written, or already a [`Cost`].
@@ -26,7 +26,7 @@ pub const SIGMA_MIN: f64 = 1e-6;
 pub struct ProblemSpec<M = f64> {
     /// How many candidate answers there are; Q in the paper.
     pub arms: usize,
-    /// The verifiers; M of them in the paper.
+    /// The attributes; M of them in the paper.
     pub attributes: Vec<AttributeSpec<M>>,
     /// The most that may be spent; B in the paper.
     pub budget: M,
@@ -36,7 +36,7 @@ pub struct ProblemSpec<M = f64> {
     pub guarantee: Guarantee,
 }
 
-/// An unchecked verifier.
+/// An unchecked attribute: one kind of score, with a threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributeSpec<M = f64> {
     /// Its name in reports; unique within a problem.
@@ -51,9 +51,9 @@ pub struct AttributeSpec<M = f64> {
 
 /// An amount of money as a [`ProblemSpec`] may state it.
 pub trait Amount {
-    /// As the most that one call may cost.
+    /// The amount as a price, the most that one call may cost: rounded up.
     fn to_price(&self) -> Result<Cost, CostError>;
-    /// As the most that may be spent.
+    /// The amount as a budget, the most that may be spent: rounded down.
     fn to_budget(&self) -> Result<Cost, CostError>;
 }
 
@@ -93,12 +93,12 @@ pub enum ScoreModel {
     Bounded {
         /// The lowest score there can be, which a failed call counts as.
         lowest: f64,
-        /// The highest; more counts as this.
+        /// The highest score there can be; a higher one counts as this.
         highest: f64,
     },
     /// 0 or 1.
     Binary,
-    /// The verifier always answers the same: one call tells the mean.
+    /// The score of an answer never changes: one call shows the mean.
     Exact,
 }
 
@@ -106,7 +106,7 @@ impl ScoreModel {
     /// Anything in [0, 1].
     pub const UNIT: Self = Self::Bounded { lowest: 0.0, highest: 1.0 };
 
-    /// Between which numbers a threshold makes sense.
+    /// The lower and upper limit of a threshold.
     const fn range(self) -> (f64, f64) {
         match self {
             Self::Bounded { lowest, highest } => (lowest, highest),
@@ -122,7 +122,7 @@ pub enum Guarantee {
     Paper,
     /// P(any certificate is wrong) ≤ δ: e-processes, each arm at δ/Q.
     Union,
-    /// P(any certificate is wrong) ≤ δ: e-processes, δ/(Q − certified), one arm at a time.
+    /// P(any certificate is wrong) ≤ δ: e-processes, each arm at δ/(Q − certified), certified one at a time.
     Holm,
     /// P(any certificate is wrong) ≤ δ: e-processes, shares of δ lent to the arms that are worked on.
     #[default]
@@ -242,7 +242,7 @@ pub enum ScoreError {
 
 const BINARY_SCORES: [f64; 2] = [0.0, 1.0];
 
-/// A checked problem. It changes only where arms may be added.
+/// A checked problem. It changes only when arms are added.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     arm_count: usize,
@@ -254,7 +254,7 @@ pub struct Problem {
     questions: Option<Questions>,
 }
 
-/// A verifier of a [`Problem`], checked.
+/// An attribute of a [`Problem`], checked.
 pub type Attribute = AttributeSpec<Cost>;
 
 impl Attribute {
@@ -273,12 +273,12 @@ impl Attribute {
         highest - lowest
     }
 
-    /// How far above ξ a mean is expected to be at most.
+    /// The most by which a mean is expected to exceed ξ.
     pub(crate) fn room(&self) -> f64 {
         self.scores.range().1 - self.threshold
     }
 
-    /// Whether one call tells the mean.
+    /// Whether the score of an answer never changes, so that one call shows the mean.
     pub fn is_exact(&self) -> bool {
         self.scores == ScoreModel::Exact
     }
@@ -301,7 +301,8 @@ impl Attribute {
             {
                 Err(ScoreError::BelowLowest(lowest))
             }
-            // Too high is harmless, and claims less when clipped; clipping up would claim more.
+            // Clipping a score that is too high makes evidence smaller; clipping a low score up would make it
+            // larger.
             ScoreModel::Bounded { highest, .. } => Ok(score.min(highest)),
             ScoreModel::SubGaussian { .. } | ScoreModel::Binary | ScoreModel::Exact => Ok(score),
         }
@@ -384,7 +385,7 @@ impl Problem {
         })
     }
 
-    /// Q in the paper.
+    /// The number of arms; Q in the paper.
     pub const fn arm_count(&self) -> usize {
         self.arm_count
     }
@@ -410,7 +411,7 @@ impl Problem {
         self.questions.as_ref().map_or(&[], |it| it.answers(question))
     }
 
-    /// How many certificates there can be: one a question.
+    /// The most certificates there can be: one for each question, or for each arm if there are no questions.
     pub const fn certificates_max(&self) -> usize {
         match &self.questions {
             Some(questions) => questions.count(),
@@ -418,12 +419,12 @@ impl Problem {
         }
     }
 
-    /// The attribute whose calls score this one: mostly itself.
+    /// The *lead* of an attribute: the attribute whose calls score it. Mostly this is the attribute itself.
     pub fn lead(&self, attribute: AttributeId) -> AttributeId {
         self.calls.leads[attribute.index()]
     }
 
-    /// What a call of this attribute scores, itself first; nothing if its calls are another's.
+    /// The attributes that a call of this one scores, itself first; empty if calls of another attribute score it.
     pub fn members(&self, lead: AttributeId) -> &[AttributeId] {
         &self.calls.members[lead.index()]
     }
@@ -497,7 +498,7 @@ impl Problem {
         self.calls.services[attribute.index()]
     }
 
-    /// The service that a generator is.
+    /// The service of a generator.
     pub fn generator_service(&self, generator: GeneratorId) -> ServiceId {
         ServiceId::at(self.calls.verifiers.len() + generator.index())
     }
@@ -535,22 +536,22 @@ impl Problem {
         self.calls.are_votes(attribute)
     }
 
-    /// Whether there are any votes.
+    /// Whether the calls of any attribute are votes.
     pub(crate) fn has_votes(&self) -> bool {
         self.attributes().any(|attribute| self.are_votes(attribute))
     }
 
-    /// Whether its votes also propose answers.
+    /// Whether the votes of this attribute also propose answers.
     pub fn votes_propose(&self, attribute: AttributeId) -> bool {
         self.calls.propose(attribute)
     }
 
-    /// M in the paper.
+    /// The number of attributes; M in the paper.
     pub const fn attribute_count(&self) -> usize {
         self.attributes.len()
     }
 
-    /// D = QM in the paper.
+    /// The number of pairs; D = QM in the paper.
     pub const fn pair_count(&self) -> usize {
         self.arm_count * self.attributes.len()
     }
@@ -575,12 +576,12 @@ impl Problem {
         &self.attributes[attribute.index()]
     }
 
-    /// B in the paper, as it was when the problem was stated.
+    /// The budget when the problem was stated; B in the paper. The ledger has the present one.
     pub const fn budget(&self) -> Cost {
         self.budget
     }
 
-    /// δ in the paper.
+    /// The error probability; δ in the paper.
     pub const fn delta(&self) -> ErrorRate {
         self.delta
     }

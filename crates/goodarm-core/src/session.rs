@@ -31,17 +31,17 @@ pub enum Ask {
 /// Why there is nothing more to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// Every arm is certified, or an answer to every question; Q = ∅ in the paper.
+    /// Every arm is certified or, if there are questions, one answer to each of them; Q = ∅ in the paper.
     AllCertified,
-    /// Every arm is certified or has failed an exact verifier.
+    /// No arm takes calls: each is certified or rejected, or another answer to its question is certified.
     AllDecided,
-    /// No verifier is affordable any more; M = ∅ in the paper.
+    /// No service is affordable any more; M = ∅ in the paper.
     BudgetSpent,
-    /// The policy sees nothing worth a call: all arms are rejected, or cannot be finished.
+    /// The policy wants no more calls: all other arms are rejected, or cannot be certified any more.
     NothingWorthwhile,
     /// No arm has a realistic chance of being certified with the money that is left.
     Hopeless,
-    /// Nothing is promised, and every call that the policy wants is made: a recording is complete.
+    /// The guarantee is [`Guarantee::Nothing`], and the policy wants no more calls: a recording is complete.
     AllCallsMade,
 }
 
@@ -61,21 +61,20 @@ impl Default for Options {
     }
 }
 
-/// The option is out of range.
+/// [`Options::in_flight_share`] is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error("in-flight share: {0} is not more than 0 and at most 1")]
 pub struct InFlightShareOutOfRange(pub f64);
 
-/// The policy named a pair that may not be pulled, or a share that may not be lent. Nothing has
-/// changed.
+/// The policy chose a call that may not be made, or a share of δ that may not be lent. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("policy {policy}: {reason}")]
 pub struct AskError {
     /// Which policy.
     pub policy: &'static str,
-    /// What it named.
+    /// The call that the policy chose.
     pub choice: Choice,
-    /// Why that may not be.
+    /// Why the call or the share was refused.
     pub reason: Refusal,
 }
 
@@ -167,8 +166,9 @@ impl Session {
         self.dispatch(next, None, self.options.in_flight_share)
     }
 
-    /// For a runner in which all calls in flight hang. Returns a probe call, if possible for an arm or question
-    /// of this service without a call in flight. Ignores `in_flight_share`; the budget still applies.
+    /// Like [`Self::ask`], for a runner whose calls in flight all hang. If the next choice would call this service
+    /// for an arm or question that has a call in flight, returns a call for another one instead, if possible.
+    /// Ignores `in_flight_share`; the budget still applies.
     pub fn ask_probe(&mut self, service: ServiceId) -> Result<Ask, AskError> {
         let next = self.next_choice();
         let probe = self.books.problem().role(service).and_then(|role| {
@@ -226,8 +226,8 @@ impl Session {
         Ok(Ask::Call(Call { branch, loan, ..call }))
     }
 
-    /// The first target of this role without a call in flight; `None` if there is none, or if the next choice
-    /// suffices.
+    /// The first target of this role without a call in flight; `None` if there is none, if no call is in flight at
+    /// all, or if the next choice suffices.
     fn probe_target(
         &self,
         next: Result<Choice, StopReason>,
@@ -281,7 +281,7 @@ impl Session {
         self.begin_again();
     }
 
-    /// Raises the budget, which is valid at any time. Returns false, and changes nothing, if it is smaller.
+    /// Raises the budget, at any time. Returns false, and changes nothing, if the new budget is smaller.
     pub fn raise_budget(&mut self, budget: Cost) -> bool {
         let raised = self.books.raise_budget(budget);
         if raised {
@@ -358,7 +358,7 @@ impl Session {
             return Err(if self.books.certified().len() == problem.certificates_max() {
                 StopReason::AllCertified
             } else if problem.arms().any(undecided) {
-                // Their streams are blocked.
+                // The streams of these arms are blocked.
                 StopReason::NothingWorthwhile
             } else {
                 StopReason::AllDecided
@@ -390,7 +390,8 @@ impl Session {
         Ok(Some((arm, loan)))
     }
 
-    /// Whether one more call would exceed `in_flight_share`. Never without other calls in flight.
+    /// Whether this call would exceed `in_flight_share`. False for a slow call, and if only slow calls are in
+    /// flight.
     fn must_wait(&self, target: Target, in_flight_share: f64) -> bool {
         let lane = self.books.lane(self.books.problem().service(target));
         let (count, bill) = self.books.funds.fast_in_flight();
@@ -398,7 +399,7 @@ impl Session {
             return false;
         }
         let bill = bill + lane.mean_bill;
-        // Sums of prices round.
+        // The factor allows for the rounding of sums.
         bill > in_flight_share * self.unsettled() * (1.0 + 1e-9)
     }
 
@@ -444,7 +445,7 @@ impl fmt::Debug for Session {
 #[derive(Clone, Copy, Debug, Default)]
 struct Chance {
     is_gone: bool,
-    /// The unsettled budget when this was last computed, which takes time for every pair.
+    /// The unsettled budget when `is_gone` was last computed: this takes time for every pair.
     left: Option<Cost>,
 }
 
@@ -468,6 +469,6 @@ impl Chance {
 /// The chance is computed again when this share of the unsettled budget is spent.
 const CHANCE_CHECK_SHARE: f64 = 0.02;
 
-/// Changes whenever the same events would lead to another decision: another policy, certificate or
-/// rule of the ledger. A recorded run can be resumed only under the number it was begun with.
+/// A version. It is raised whenever the same outcomes would lead to another call, certificate or bill. A run can be
+/// resumed only under the number with which it began.
 pub const DECISIONS: u32 = 2;

@@ -8,7 +8,7 @@ use crate::num::real;
 pub struct Tally {
     /// Calls dispatched; retries of void calls do not count again.
     pub dispatched_count: u64,
-    /// Scores that have come back, failed calls that count among them; N in the paper.
+    /// Scores that have come back, counted failures included; N in the paper.
     pub returned_count: u64,
     /// The sum of those scores.
     pub sum: f64,
@@ -25,7 +25,7 @@ impl Tally {
         if self.returned_count == 0 { 0.0 } else { self.sum / real(self.returned_count) }
     }
 
-    /// Calls without a score: in flight, or lost to a blocked stream or an arm that has left.
+    /// Calls without a score: in flight, to be retried, or lost because the stream is blocked or the arm has left.
     pub const fn pending_count(&self) -> u64 {
         self.dispatched_count - self.returned_count
     }

@@ -11,12 +11,12 @@ macro_rules! ids {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Its position in arrays.
+            /// The index of this item in arrays.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// The one at a position. No problem has 2³² of anything.
+            /// The identifier of the item at an index. Panics for an index of 2³² or more.
             pub fn at(index: usize) -> Self {
                 Self(u32::try_from(index).expect("a problem has fewer than 2^32 of anything"))
             }
@@ -33,7 +33,7 @@ macro_rules! ids {
 ids! {
     /// One candidate answer; q in the paper, counted from 0.
     ArmId,
-    /// One verifier; m in the paper, counted from 0.
+    /// One kind of score, with a threshold; m in the paper, counted from 0.
     AttributeId,
     /// One question, which several arms may answer; counted from 0.
     QuestionId,
@@ -93,10 +93,10 @@ pub struct Share(u64);
 impl Share {
     /// All of δ.
     pub const WHOLE: Self = Self(1 << 62);
-    /// Nothing of it.
+    /// No part of δ.
     pub const NONE: Self = Self(0);
 
-    /// A fraction of δ, rounded down; what is not between 0 and 1 becomes the nearer of the two.
+    /// This fraction of δ, rounded down; a fraction below 0 counts as 0, and one above 1 as 1.
     pub fn of(fraction: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let parts = (fraction * Self::PARTS) as u64;
@@ -108,23 +108,23 @@ impl Share {
         (parts <= Self::WHOLE.0).then_some(Self(parts))
     }
 
-    /// How many parts of 2⁶² it is.
+    /// The share as a number of parts of 2⁶².
     pub const fn parts(self) -> u64 {
         self.0
     }
 
-    /// As a fraction of δ.
+    /// The share as a fraction of δ.
     #[expect(clippy::cast_precision_loss, reason = "a share is compared as parts, shown as this")]
     pub const fn fraction(self) -> f64 {
         self.0 as f64 / Self::PARTS
     }
 
-    /// ln(1/fraction): what it adds to ln(1/δ).
+    /// ln(1/fraction): the level for this share is ln(1/δ) plus this.
     pub fn ln_inverse(self) -> f64 {
         -libm::log(self.fraction())
     }
 
-    /// One of `count` equal parts, rounded down; all of it for a count of 0.
+    /// One of `count` equal parts, rounded down; the whole share for a count of 0.
     pub fn divided(self, count: usize) -> Self {
         Self(self.0 / (count.max(1) as u64))
     }

@@ -19,8 +19,8 @@ pub enum ArmStatus {
     Undecided,
     /// Every attribute's evidence is enough. Final.
     Certified,
-    /// Some attribute's evidence is against the arm, or an exact verifier failed it. For the report
-    /// and for policies; unless an exact verifier failed it, the arm may still be certified.
+    /// Some attribute's evidence is against the arm, or an exact verifier failed it. This status is for reports and
+    /// policies: unless an exact verifier failed it, the arm may still be certified.
     Rejected,
 }
 
@@ -42,9 +42,9 @@ impl ArmStatus {
 struct Arm {
     status: ArmStatus,
     left: bool,
-    /// Whether it was ever called: with a million arms, most were not.
+    /// Whether a call about the arm was ever dispatched; with a million arms, most have none.
     touched: bool,
-    /// The source of an answer that was made or proposed during the run.
+    /// The source of an answer that was made or proposed during the run; `None` for an answer that was given.
     origin: Option<Source>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Arms {
     certified_levels: BTreeMap<ArmId, f64>,
     pub(super) certifier: Certifier,
     rejection_level: RejectionLevel,
-    /// Evidence is computed only where it may come this near to its level.
+    /// Evidence is computed only if it may be higher than its level minus this.
     floor_below_level: f64,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Arms {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Floors {
     pub(super) of_evidence: f64,
-    /// Also the level at which evidence against an arm rejects it.
+    /// The floor of evidence against the arm; above it, this evidence rejects the arm.
     pub(super) against: f64,
 }
 
@@ -83,7 +83,7 @@ impl Arms {
             certified_levels: BTreeMap::new(),
             certifier: Certifier::new(problem),
             rejection_level: RejectionLevel::new(problem),
-            // Where levels fall, a maximum that was not computed is lost unless it was far below.
+            // Under other guarantees levels may fall, so a maximum slightly below the level must be known as well.
             floor_below_level: if problem.guarantee() == Guarantee::Lent { 0.0 } else { 1.0 },
         }
     }
@@ -98,7 +98,7 @@ impl Arms {
         self.certifier.add_arms(1);
     }
 
-    /// The loans, if this arm may take part in them.
+    /// The loans, if this arm may be lent a share or release one.
     pub(super) fn lending_to(&self, arm: ArmId) -> Result<&Lending, LendError> {
         let lending = self.certifier.lending().ok_or(LendError::NotLending)?;
         if arm.index() >= self.list.len() {
@@ -122,7 +122,7 @@ impl Arms {
         !self.list[arm.index()].left
     }
 
-    /// Whether the arm was ever called.
+    /// Whether a call about the arm was ever dispatched.
     pub(crate) fn is_touched(&self, arm: ArmId) -> bool {
         self.list[arm.index()].touched
     }
@@ -155,7 +155,7 @@ impl Arms {
         tally
     }
 
-    /// The level that every attribute's evidence must reach, above its base.
+    /// How far above its base (0, or ξ with the paper's certificate) the evidence of every attribute must be.
     #[inline]
     pub(crate) fn level(&self, arm: ArmId) -> f64 {
         match self.list[arm.index()].status {
@@ -166,7 +166,7 @@ impl Arms {
 
     /// The level for an answer that does not exist yet, where nothing is lent.
     pub(crate) fn level_of_fresh(&self) -> f64 {
-        // It is the same for all answers.
+        // Without loans, all answers to questions have the same level.
         self.certifier.level(ArmId(0))
     }
 

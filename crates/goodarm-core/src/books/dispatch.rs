@@ -1,4 +1,4 @@
-//! Calls that are dispatched: checks, and positions in streams.
+//! How calls are dispatched: checks, money, and positions in streams.
 
 use thiserror::Error;
 
@@ -19,7 +19,7 @@ pub enum DispatchError {
     /// There is no such question, or no such service to ask about it.
     #[error("there is no question {0} that could be asked so")]
     NoSuchQuestion(QuestionId),
-    /// Its calls are votes on a question, not calls on an arm.
+    /// The calls of this attribute are votes on a question, not calls about an arm.
     #[error("attribute {0} is asked of questions, not of arms")]
     AskedOfQuestions(AttributeId),
     /// The arm is certified, or can never be.
@@ -28,7 +28,7 @@ pub enum DispatchError {
     /// An exact attribute has been asked, or a failed call blocks the stream.
     #[error("attribute {1} of arm {0} takes no more pulls")]
     PairClosed(ArmId, AttributeId),
-    /// It is certified, has no answer to vote on, or no more answers are made for it.
+    /// The question has a certified answer, takes no more votes, or takes no more new answers.
     #[error("question {0} takes no more such calls")]
     QuestionClosed(QuestionId),
     /// The ceiling does not fit the budget.
@@ -59,7 +59,7 @@ impl Books {
         }
     }
 
-    /// Like [`Self::dispatch`], where an arm and an attribute with votes stand for the arm's question.
+    /// Like [`Self::dispatch`], but an arm and an attribute with votes may stand for a vote on the arm's question.
     pub(crate) fn dispatch_stream(&mut self, target: Target) -> Result<Call, DispatchError> {
         self.check_dispatch(target)?;
         self.changes.clear();

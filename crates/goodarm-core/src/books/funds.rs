@@ -42,7 +42,7 @@ impl Lane {
         self.in_flight_count as usize
     }
 
-    /// Whether calls take hours: other services are called meanwhile.
+    /// Whether calls of this service take hours.
     pub const fn is_slow(&self) -> bool {
         self.limit.is_some()
     }
@@ -85,7 +85,7 @@ impl Funds {
         }
     }
 
-    /// Reserves the ceiling of a call, which must fit the budget.
+    /// Reserves the ceiling of a call. Panics if it does not fit the budget.
     pub(super) fn reserve(&mut self, service: ServiceId) -> Cost {
         let ceiling = self.lane(service).price;
         self.ledger.reserve(ceiling);
@@ -101,14 +101,14 @@ impl Funds {
         fits
     }
 
-    /// One more call in flight; true if the service is now at its limit.
+    /// Counts one more call in flight. Returns whether the service is now at its limit.
     pub(super) fn begin_call(&mut self, service: ServiceId) -> bool {
         let lane = &mut self.lanes[service.index()];
         lane.in_flight_count += 1;
         lane.limit == Some(lane.in_flight_count)
     }
 
-    /// One call less in flight, with its bill; true if the service was at its limit.
+    /// Settles the bill of a call that is no longer in flight. Returns whether the service was at its limit.
     pub(super) fn end_call(&mut self, service: ServiceId, ceiling: Cost, bill: Cost) -> bool {
         self.ledger.settle(ceiling, bill);
         let lane = &mut self.lanes[service.index()];

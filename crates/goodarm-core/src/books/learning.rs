@@ -1,5 +1,5 @@
-//! What all scores and bills so far suggest. It guides policies, and the weights of bets that have not
-//! begun; it never enters evidence that has.
+//! Priors and the model of bills, learned from all scores and bills so far. They guide policies, and the weights of
+//! evidence that has not begun. They never change evidence that has begun.
 
 use alloc::vec::Vec;
 
@@ -65,7 +65,7 @@ impl Learning {
         totals.score_sum += score;
     }
 
-    /// Counts the scores of one call; true if priors should be learned again.
+    /// Counts one call that came back. Returns whether the priors should be learned again.
     pub(super) const fn count_observation(&mut self) -> bool {
         self.observation_count += 1;
         self.observation_count >= self.refresh_at
@@ -106,7 +106,7 @@ impl Learning {
     }
 }
 
-/// The answer with the most votes to each question: only these tell what to expect of an answer that is
+/// The answer with the most votes to each question: only these answers show what to expect of an answer that is
 /// worth certifying.
 fn leaders(problem: &Problem, votes: impl Fn(ArmId) -> f64) -> impl Iterator<Item = ArmId> {
     let questions = problem.questions().into_iter();
@@ -116,13 +116,13 @@ fn leaders(problem: &Problem, votes: impl Fn(ArmId) -> f64) -> impl Iterator<Ite
     })
 }
 
-/// Learning costs O(pairs), so it is spread over as many observations.
+/// The least number of observations between two refreshes. A refresh takes O(pairs).
 fn refresh_interval(arm_count: usize) -> u64 {
     (arm_count as u64).max(REFRESH_INTERVAL_MIN)
 }
 
 const REFRESH_INTERVAL_MIN: u64 = 20;
-/// And no sooner than one observation in this many is new.
+/// A refresh also waits until the number of observations has grown by one in this many.
 const REFRESH_SHARE: u64 = 16;
-/// Questions are easy or hard: scores decide which, not the prior.
+/// The least `gap_sd` of votes. Some questions are easy and some hard: scores should decide which, not the prior.
 const GAP_SD_OF_VOTES_MIN: f64 = 0.316;

@@ -1,5 +1,5 @@
-//! Shares of δ that are lent to arms, and arms that are added; only where the guarantee is
-//! [`Guarantee::Lent`](crate::Guarantee::Lent).
+//! Shares of δ that are lent to arms, where the guarantee is [`Guarantee::Lent`](crate::Guarantee::Lent), and arms
+//! that are added.
 
 use thiserror::Error;
 
@@ -22,7 +22,7 @@ pub enum LendError {
     /// The arm is certified, or can never be.
     #[error("arm {0} takes no more pulls")]
     ArmLeft(ArmId),
-    /// A second loan would need evidence of its own.
+    /// The arm has a share, and a second loan would need evidence of its own.
     #[error("arm {0} has a share already")]
     AlreadyLent(ArmId),
     /// There is no share to release.
@@ -124,8 +124,8 @@ impl Books {
         self.changes.push(Change::Released(arm));
     }
 
-    /// Adds arms, which can be called and certified like the first ones: no part of δ was set aside for
-    /// those.
+    /// Adds arms. They can be called and certified like the first arms, since δ was not divided among those in
+    /// advance.
     pub fn add_arms(&mut self, count: usize) -> Result<(), AddArmsError> {
         if self.problem.questions().is_some() {
             return Err(AddArmsError::Questions);

@@ -7,7 +7,7 @@ use crate::call::Ticket;
 
 #[derive(Clone, Debug)]
 pub(super) struct Outstanding<T> {
-    /// In the order of their tickets; answered ones are holes.
+    /// The calls in the order of their tickets; `None`, a hole, for a call that was removed.
     queue: VecDeque<(Ticket, Option<T>)>,
     count: usize,
 }
@@ -37,7 +37,7 @@ impl<T> Outstanding<T> {
         while self.queue.front().is_some_and(|(_, call)| call.is_none()) {
             self.queue.pop_front();
         }
-        // One call that never comes back must not keep the holes of all later ones.
+        // One call that never comes back must not keep the holes of all later calls in memory.
         if self.queue.len() > HOLES_MIN && self.queue.len() > 2 * self.count {
             self.queue.retain(|(_, call)| call.is_some());
         }

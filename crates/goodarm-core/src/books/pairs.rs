@@ -17,7 +17,7 @@ use crate::units::{ArmId, AttributeId};
 pub(crate) struct Pairs {
     list: Vec<Pair>,
     attributes: Vec<AttributeState>,
-    /// For the pairs of bounded attributes only, `bounded_count` for each arm.
+    /// The gamblers (see [`Wealths`]) of the pairs with bounded scores: `bounded_count` entries for each arm.
     wealths: Vec<Wealths>,
     bounded_count: usize,
     guarantee: Guarantee,
@@ -28,7 +28,7 @@ struct AttributeState {
     declared: Attribute,
     process: Process,
     weights: Weights,
-    /// The index of its gamblers among those of an arm, if its scores are bounded.
+    /// The index of the attribute's entry among the `wealths` of an arm, if its scores are bounded.
     wealth_slot: Option<usize>,
 }
 
@@ -181,8 +181,9 @@ impl Pairs {
         }
     }
 
-    /// Takes the next score of a stream into a pair's evidence; true if that is now enough against the
-    /// arm. Only the caller knows whether an exact verifier failed the arm or failed itself.
+    /// Takes the next score of a stream into a pair's evidence. Returns whether the evidence now rejects the arm;
+    /// false for an exact attribute, since only the caller knows whether the verifier failed the arm or the call
+    /// failed.
     pub(super) fn absorb(
         &mut self,
         (arm, attribute): (ArmId, AttributeId),
@@ -200,20 +201,20 @@ impl Pairs {
         evidence.against > floors.against && !state.declared.is_exact()
     }
 
-    /// The next call of the stream does not score this pair.
+    /// Passes over the next call of the stream, which does not score this pair.
     pub(super) fn skip(&mut self, arm: ArmId, attribute: AttributeId) {
         let (_, pair, wealths) = self.parts(arm, attribute);
         pair.evidence.skip(wealths);
     }
 
-    /// Takes a call that never began out of the stream; it is not in the evidence yet.
+    /// Removes a void call from the stream. The evidence has not absorbed it.
     pub(super) fn forget(&mut self, arm: ArmId, attribute: AttributeId, order: u64) {
         let (_, pair, wealths) = self.parts(arm, attribute);
         pair.evidence.forget(order, wealths);
     }
 
-    /// A pair's evidence if it absorbed these scores as well; a score is `None` if no number is low
-    /// enough to count for it.
+    /// The evidence of a pair if it absorbed these scores as well; -∞ if one of them is `None`, a score that no
+    /// number can replace.
     pub(super) fn present_after(
         &self,
         (arm, attribute): (ArmId, AttributeId),
@@ -229,8 +230,8 @@ impl Pairs {
         evidence.present(method, wealths.as_ref())
     }
 
-    /// The evidence of a pair begins with the next call, after `stream_len` calls that prove nothing.
-    /// Returns the logs of the weights of its bets.
+    /// Begins the evidence of a pair with the next call; the `stream_len` calls so far prove nothing. Returns the
+    /// logs of the weights of the pair's bets.
     pub(super) fn begin_evidence(
         &mut self,
         (arm, attribute): (ArmId, AttributeId),
@@ -244,14 +245,14 @@ impl Pairs {
         state.weights.row(row)
     }
 
-    /// The evidence of a pair ends: no score proves anything until it begins again.
+    /// Ends the evidence of a pair: no score proves anything until the evidence begins again.
     pub(super) fn end_evidence(&mut self, arm: ArmId, attribute: AttributeId) {
         let evidence = &mut self.get_mut(arm, attribute).evidence;
         evidence.begins_at = Evidence::NEVER;
         evidence.value = 0.0;
     }
 
-    /// The scores of a pair, by this tally of it.
+    /// The scores of a pair, with this tally, which may leave out a vote.
     pub(super) fn sample<'a>(
         &self,
         arm: ArmId,

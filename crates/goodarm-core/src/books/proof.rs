@@ -44,7 +44,7 @@ impl Books {
         let mut evidence = attributes()
             .map(|attribute| self.pairs.margin(arm, attribute))
             .fold(f64::INFINITY, f64::min);
-        // This is expensive, and no level is ever below ln(1/δ).
+        // Imputed scores are expensive, and no level is ever below ln(1/δ).
         if self.problem.guarantee() == Guarantee::FalseDiscovery
             && evidence >= self.problem.delta().ln_inverse()
         {
@@ -64,8 +64,8 @@ impl Books {
         }
     }
 
-    /// Rejects an arm that an exact verifier failed. `is_scored` is false for a failed call that counts as
-    /// 0: the verifier did not judge the arm, so no other arm gets its part of δ.
+    /// Retires an arm that did not pass an exact verifier. `is_scored` is false for a failed call that counts as 0:
+    /// the verifier did not judge the arm, so it is not rejected, and no other arm gets its part of δ.
     pub(super) fn reconsider_exact(&mut self, arm: ArmId, attribute: AttributeId, is_scored: bool) {
         if !self.problem.attribute(attribute).is_exact()
             || self.is_resolved(arm, attribute)
@@ -96,9 +96,8 @@ impl Books {
         self.changes.push(Change::Retired(arm));
     }
 
-    /// A pair's present evidence, not its maximum, with every call that is not back counted as its
-    /// lowest score. Whether a call is back may depend on its score, so calls that are not must count
-    /// in an expected value.
+    /// A pair's present evidence, not its maximum, with every call that is not back counted as its lowest score.
+    /// Whether a call is back may depend on its score, so an expected value must include the calls that are not.
     pub(super) fn imputed(&self, arm: ArmId, attribute: AttributeId) -> f64 {
         let evidence = &self.pairs.get(arm, attribute).evidence;
         let missing = evidence.count..self.stream_len(arm, attribute);

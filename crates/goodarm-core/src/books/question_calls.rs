@@ -1,5 +1,5 @@
-//! Calls about questions: a vote scores all answers at once, and a fresh or proposed answer is a new
-//! arm.
+//! Calls about questions: a vote scores all answers at once, and an answer that a generator made (a *fresh* answer)
+//! or a vote proposed is a new arm.
 
 use alloc::vec::Vec;
 
@@ -101,7 +101,7 @@ impl Books {
             .filter(|_| self.problem.votes_propose(attribute))
             .filter(|_| self.problem.answers(question).len() < PROPOSED_ANSWERS_MAX)
             .and_then(|label| self.add_answer(question, label, Source::Votes(attribute)));
-        // Without the answer that this vote proposes: it was not awaited for that one.
+        // The answer that this vote proposes gets no such change: it did not wait for the vote.
         for arm in answers {
             self.changes.push(Change::Observed(arm, attribute));
         }
@@ -111,7 +111,7 @@ impl Books {
         born
     }
 
-    /// Votes without a gap before them become evidence of every answer.
+    /// Adds the next votes to the evidence of every answer, up to the first vote that is not back.
     fn absorb_votes(&mut self, question: QuestionId, attribute: AttributeId) {
         let answers = self.active_answers(question);
         for vote in self.questions[question.index()].votes_mut(attribute).take_ready() {
@@ -121,7 +121,7 @@ impl Books {
         }
     }
 
-    /// A fresh answer is back.
+    /// Takes the answer of a generator, and adds it as an arm if it is new.
     pub(super) fn take_fresh(
         &mut self,
         question: QuestionId,
@@ -136,9 +136,9 @@ impl Books {
         Some(arm)
     }
 
-    /// Adds an answer, unless it is known or the question is answered. Every earlier vote counts for or
-    /// against it, as if it had been there: scores before a loan prove nothing, and where nothing is
-    /// lent the union is over all answers that votes could name.
+    /// Adds an answer, unless it is known or the question is answered. Every earlier vote scores the new answer as
+    /// well. This is valid: where δ is lent, scores before the loan prove nothing; where it is not, the union is
+    /// over all answers that votes could name.
     fn add_answer(&mut self, question: QuestionId, label: Label, origin: Source) -> Option<ArmId> {
         let is_known = self.problem.questions()?.find(question, label).is_some();
         if is_known || self.question(question).is_answered() {
@@ -173,7 +173,7 @@ impl Books {
         Some(arm)
     }
 
-    /// A call about a question that never began leaves no trace; its retry is the last.
+    /// Removes a void vote from its stream; the retry comes last. Calls of generators have no order.
     pub(super) fn forget_on_question(&mut self, target: Target, order: u64) {
         let Target::Question(question, Source::Votes(attribute)) = target else { return };
         self.questions[question.index()].votes_mut(attribute).forget(order);
@@ -204,8 +204,8 @@ impl Books {
         self.drop_retries(|target| useless.contains(&target));
     }
 
-    /// A failed vote is for no answer; a blocking failure ends its stream. A failed fresh answer adds
-    /// no arm.
+    /// Settles a failed call about a question. A failed vote counts as a vote for no answer; a blocking failure
+    /// ends the stream of votes. A failed call of a generator adds no arm.
     pub(super) fn fail_on_question(
         &mut self,
         (question, source): (QuestionId, Source),

@@ -13,7 +13,7 @@ use crate::units::{ArmId, AttributeId, GeneratorId, Label};
 /// The state of a question.
 #[derive(Clone, Debug)]
 pub struct QuestionState {
-    /// The answer that is certified.
+    /// The certified answer, if there is one.
     pub certified: Option<ArmId>,
     /// The cost of votes on its answers.
     pub spent_on_votes: Cost,
@@ -43,7 +43,7 @@ pub(super) struct VoteHistory {
     /// How many of them have entered the evidence of all answers.
     pub(super) absorbed_count: usize,
     back_count: u64,
-    /// The weights of all answers' bets, frozen at the first vote.
+    /// The weights of all answers' bets, frozen at the first vote; unset where δ is lent.
     pub(super) weights: WeightsId,
     pub(super) is_closed: bool,
 }
@@ -56,7 +56,7 @@ pub(super) enum VoteState {
 }
 
 impl VoteState {
-    /// The score of an answer with this label; `None` if the vote is not back.
+    /// The score that the vote gives to the final answer with this number; `None` if the vote is not back.
     pub(super) fn score(self, label: Label) -> Option<f64> {
         match self {
             Self::Awaited => None,
@@ -87,18 +87,18 @@ impl VoteHistory {
         self.history.len() as u64 - 1
     }
 
-    /// A vote is back.
+    /// Records a vote that is back.
     pub(super) fn settle(&mut self, order: u64, vote: VoteState) {
         self.history[at(order)] = vote;
         self.back_count += 1;
     }
 
-    /// A vote never began.
+    /// Removes a vote whose call was void.
     pub(super) fn forget(&mut self, order: u64) {
         self.history.remove(at(order));
     }
 
-    /// The votes without a gap before them that no evidence has absorbed yet: absorb them now.
+    /// Returns the next votes for the evidence, up to the first that is not back, and counts them as absorbed.
     pub(super) fn take_ready(&mut self) -> Vec<VoteState> {
         let waiting = self.history[self.absorbed_count..].iter().copied();
         let ready: Vec<VoteState> =
@@ -166,7 +166,7 @@ impl QuestionState {
         self.fresh[generator.index()].asked += 1;
     }
 
-    /// A fresh answer is back, or failed.
+    /// Counts a call of this generator that is back, with an answer or failed.
     pub(super) fn count_back(&mut self, generator: GeneratorId, is_exhausted: bool) {
         let fresh = &mut self.fresh[generator.index()];
         fresh.back += 1;

@@ -177,7 +177,7 @@ impl Books {
         self.funds.count_bill(call.service, bill);
     }
 
-    /// Raises the budget, which is valid at any time; false, and no change, if it would be lowered.
+    /// Raises the budget, at any time. Returns false, and changes nothing, if the new budget is smaller.
     pub fn raise_budget(&mut self, budget: Cost) -> bool {
         let is_raised = self.funds.raise_budget(budget);
         if is_raised {
@@ -193,7 +193,7 @@ impl Books {
         for &member in self.problem.members(lead) {
             self.pairs.forget(arm, member, order);
         }
-        // Mostly it was the last, and the calls in flight need not be searched.
+        // Mostly the void call was the last, and the calls in flight need not be searched.
         if order < self.stream_len(arm, lead) {
             self.streams.move_up_after(StreamPosition { target: Target::Arm(arm, lead), order });
         }
@@ -203,7 +203,7 @@ impl Books {
         }
     }
 
-    /// Reserves the money for a retry; false if it is not there any more.
+    /// Queues a retry and reserves its ceiling. Returns false if the ceiling does not fit the budget any more.
     fn retry(&mut self, call: &InFlight) -> bool {
         let is_reserved = self.funds.reserve_retry(call.ceiling);
         if is_reserved {
@@ -212,7 +212,7 @@ impl Books {
         is_reserved
     }
 
-    /// Scores are back: tallies them at once, and advances the stream's evidence if possible.
+    /// Takes the scores of a call: tallies them at once, and advances the stream's evidence if possible.
     fn observe(
         &mut self,
         (arm, order): (ArmId, u64),

@@ -1,5 +1,5 @@
-//! Calls that are not in their pairs' evidence yet: in flight, back before an earlier one of their
-//! stream, or void and to be retried. It keeps the order of each stream.
+//! Calls that are not in their pairs' evidence yet: in flight, back before an earlier one of their stream, or void
+//! and to be retried. [`Streams`] keeps the order of each stream.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +16,7 @@ pub(crate) struct Streams {
     /// Scores that are back but wait for an earlier call of their stream.
     pub(super) early: BTreeMap<StreamPosition, Outcome>,
     retries: VecDeque<Retry>,
-    /// The number of retries of each stream; never 0.
+    /// The number of retries of each stream that has any.
     retry_counts: BTreeMap<Target, u64>,
     ticket_next: u64,
 }
@@ -30,9 +30,9 @@ pub(super) struct InFlight {
     pub(super) attempt: u32,
 }
 
-/// The `order`-th call of a stream, counted from 0 in dispatch order. All calls of an arm and an
-/// attribute with calls of its own are one stream, which feeds all pairs that these calls score; so
-/// are all votes of one kind on a question. Fresh answers have no order.
+/// The `order`-th call of a stream, counted from 0 in dispatch order. The calls about one arm by one lead attribute
+/// (see [`Problem::lead`](crate::Problem::lead)) are a stream, for all pairs that they score. The votes by one
+/// attribute on a question are a stream. Calls of generators have no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StreamPosition {
     pub(super) target: Target,

@@ -1,6 +1,6 @@
 //! Evidence from scores that are 0 or 1: E = Σ w (g/ξ)^s ((1-g)/(1-ξ))^f over rates g > ξ.
 //!
-//! Each term is 1 + λ(x - ξ) with λ = (g - ξ)/(ξ(1 - ξ)): a supermartingale when E[x] ≤ ξ.
+//! Each score x multiplies a term by 1 + λ(x - ξ) with λ = (g - ξ)/(ξ(1 - ξ)): a supermartingale when E[x] ≤ ξ.
 
 use crate::evidence::grid::{BETS, BETS_AGAINST, Grid, LogWeights};
 use crate::num::real;
@@ -47,7 +47,7 @@ impl Binary {
         self.below.log_e_max((failures, successes), count, -self.excess(count, successes))
     }
 
-    /// No success raises ln E by more: ln(1/ξ).
+    /// ln(1/ξ): one success raises ln E by at most this.
     pub(crate) const fn gain_max(&self) -> f64 {
         self.gain_max
     }

@@ -1,9 +1,9 @@
-//! Evidence from scores in a declared range: twelve gamblers, each staking a fixed share λ of its
-//! wealth on every score, wealth × (1 + λ(x - ξ)); their pooled wealth is the evidence. Stakes are
-//! those on scores in units of the range.
+//! Evidence from scores in a declared range: twelve gamblers, each staking a fixed share λ of its wealth on every
+//! score, wealth × (1 + λ(x - ξ)); their pooled wealth is the evidence. Stakes are for scores in units of the
+//! range.
 //!
-//! A gambler's wealth is a supermartingale when E[x] ≤ ξ, for any other behaviour of the scores. If
-//! scores vary little, bold gamblers grow fast, which no bound from (n, Σx) alone can use.
+//! A gambler's wealth is a supermartingale when E[x] ≤ ξ, for any other behaviour of the scores. If scores vary
+//! little, the wealth of bold gamblers grows fast; no bound from (n, Σx) alone can use that.
 
 use crate::evidence::grid::{BETS, BETS_AGAINST, LogWeights};
 use crate::num::{EPSILON, geometric, log_sum_exp, real};
@@ -19,13 +19,13 @@ pub(crate) struct Bounded {
     stakes_against: [f64; BETS_AGAINST],
 }
 
-/// The log-wealths of the gamblers of one pair, in whole quanta: every step is rounded down, and sums
-/// of them are exact, however deep a gambler has been before it recovers.
+/// The log-wealths of the gamblers of one pair, in whole quanta of 2⁻³² nats. Every step is rounded down, and sums
+/// of steps are exact, even if a wealth falls very low before it recovers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wealths {
     above: [i64; BETS],
     below: [i64; BETS_AGAINST],
-    /// Of all scores that are back, in any order: for beliefs, not for evidence.
+    /// Σx² of all scores that are back, in any order: for beliefs, not for evidence.
     pub(crate) sum_of_squares: f64,
 }
 
@@ -33,7 +33,7 @@ impl Wealths {
     pub(crate) const START: Self =
         Self { above: [0; BETS], below: [0; BETS_AGAINST], sum_of_squares: 0.0 };
 
-    /// Earlier gains are not evidence for the arm; evidence against it stays.
+    /// Resets the evidence for the arm, since earlier scores prove nothing. The evidence against it stays.
     pub(crate) const fn begin(&mut self) {
         self.above = [0; BETS];
     }
@@ -66,8 +66,8 @@ impl Bounded {
         geometric(f64::min(0.03 * self.width, 0.3 * room), 0.99 * room)
     }
 
-    /// The stake λ that makes wealth grow fastest when scores have this gap and variance, by a second-
-    /// order expansion around the mean: with w = λ/(1 + λ gap), maximise -ln(1 - w gap) - w² variance/2.
+    /// The stake λ that makes wealth grow fastest when scores have this gap and variance, by a second-order
+    /// expansion around the mean: with w = λ/(1 + λ gap), maximise -ln(1 - w gap) - w² variance/2.
     pub(crate) fn best_stake(&self, gap: f64, variance: f64) -> f64 {
         let (gap, variance) = self.in_units(gap, variance);
         let boldest = BOLDEST / self.level;
@@ -81,7 +81,8 @@ impl Bounded {
         share / (1.0 - share * gap)
     }
 
-    /// How fast the log-wealth of a stake then grows, by the same expansion.
+    /// How fast the log-wealth of a stake grows when scores have this gap and variance, by the same expansion as in
+    /// [`Self::best_stake`].
     pub(crate) fn growth(&self, stake: f64, gap: f64, variance: f64) -> f64 {
         let (gap, variance) = self.in_units(gap, variance);
         let share = stake / (1.0 + stake * gap);
@@ -92,7 +93,7 @@ impl Bounded {
         (gap / self.width, variance / (self.width * self.width))
     }
 
-    /// A quarter on the boldest gambler, who wins most when scores vary little.
+    /// The default weights: a quarter for the boldest gambler, who wins most when scores vary little.
     pub(crate) fn log_weights() -> LogWeights {
         let mut weights = [libm::log(0.75 / 11.0); BETS];
         weights[BETS - 1] = libm::log(0.25);
@@ -114,7 +115,7 @@ impl Bounded {
         pooled(log_weights, &wealths.above)
     }
 
-    /// Whether the evidence can be at least `floor`: no more than the richest gambler has.
+    /// Whether the evidence can be at least `floor`: it is at most the wealth of the richest gambler.
     pub(crate) fn may_reach(floor: f64, wealths: &Wealths) -> bool {
         richest(&wealths.above) >= floor
     }
@@ -163,7 +164,7 @@ impl Bounded {
     }
 }
 
-/// One step of a log-wealth, rounded down by more than `step` can be wrong.
+/// A log-wealth after one step, rounded down by more than the error of `step`.
 fn grown(wealth: i64, step: f64) -> i64 {
     if wealth == BANKRUPT {
         return BANKRUPT;
@@ -191,7 +192,7 @@ fn pooled<const COUNT: usize>(weights: &[f64; COUNT], wealths: &[i64; COUNT]) ->
     log_e - ROUNDINGS * EPSILON * (1.0 + libm::fabs(log_e))
 }
 
-/// 2³²: a billion scores lose half a nat at most, and 10⁹ nats can be told apart.
+/// 2³²: a billion scores lose at most half a nat to rounding, and a log-wealth of 10⁹ nats fits an `i64`.
 const QUANTA_PER_NAT: f64 = 4_294_967_296.0;
 #[cfg(test)]
 pub(crate) const QUANTUM: f64 = 1.0 / QUANTA_PER_NAT;
@@ -199,7 +200,7 @@ pub(crate) const QUANTUM: f64 = 1.0 / QUANTA_PER_NAT;
 const BANKRUPT: i64 = i64::MIN;
 const ROUNDINGS: f64 = 16.0;
 const STAKE_MIN: f64 = 0.06;
-/// Below this 1/ξ² overflows; a smaller stake than there might be is as valid.
+/// Below this 1/ξ² overflows. With a higher level the stakes are smaller than they could be, which is valid.
 const LEVEL_MIN: f64 = 1e-140;
-/// Of the largest stake that cannot go bankrupt.
+/// The boldest stake, as a share of the largest stake that cannot go bankrupt.
 const BOLDEST: f64 = 0.98;

@@ -5,9 +5,9 @@ use crate::evidence::half_normal::HalfNormal;
 use crate::evidence::rates::RatesAbove;
 use crate::num::{EPSILON, geometric, log_sum_exp};
 
-/// Bets for a certificate.
+/// The number of bets for a certificate.
 pub(crate) const BETS: usize = 12;
-/// Bets for a rejection, which only reports and allocation read.
+/// The number of bets for a rejection, which only reports and policies read.
 pub(crate) const BETS_AGAINST: usize = 6;
 
 /// ln of the weights of the bets; the weights sum to at most one.
@@ -32,8 +32,8 @@ enum Continuous {
 }
 
 impl<const COUNT: usize> Grid<COUNT> {
-    /// Gaussian likelihood ratios from (Σ(x - ξ), n): d S/σ² - d² n/(2σ²). A gap of many σ takes as
-    /// few scores as one of four.
+    /// Gaussian likelihood ratios from (Σ(x - ξ), n): d S/σ² - d² n/(2σ²). A gap of many σ takes as few scores as a
+    /// gap of four σ.
     pub(crate) fn gaussian(room: f64, sigma: f64) -> Self {
         let noise = sigma.min(1.0);
         let gaps = geometric((GAP_MIN * noise).min(0.3 * room), 0.99 * room.min(4.0 * noise));
@@ -93,7 +93,8 @@ impl<const COUNT: usize> Grid<COUNT> {
                 + self.per_first[bet] * first
                 + self.per_second[bet] * second;
         }
-        // Of no use where the scores lie below ξ on the whole, and to leave it out claims less.
+        // The continuous part is of no use unless the mean of the scores is above ξ, and leaving it out makes the
+        // evidence smaller.
         if excess > 0.0 {
             terms[COUNT] = self.log_continuous_share
                 + match &self.continuous {
@@ -105,16 +106,17 @@ impl<const COUNT: usize> Grid<COUNT> {
         let steepest = libm::fabs(self.per_first[COUNT - 1] * first)
             + libm::fabs(self.per_second[COUNT - 1] * second);
         let log_e = log_e - ROUNDINGS * EPSILON * (1.0 + steepest + libm::fabs(log_e));
-        // Every bet is on a mean above ξ, so none gains when the scores lie below it on the whole.
+        // Every bet is on a mean above ξ, so none gains when the mean of the scores is not above ξ.
         if excess <= 0.0 { log_e.min(0.0) } else { log_e }
     }
 }
 
 /// No gap below this, in units of the noise if that is small, gets a bet of its own.
 const GAP_MIN: f64 = 0.03;
-/// Costs 0.105 nat, and keeps the loss between two bets from adding up.
+/// The weight of the continuous part. It costs the grid 0.105 nat, and keeps the loss for gaps between two bets
+/// from growing with every score.
 const GAUSSIAN_CONTINUOUS_SHARE: f64 = 0.1;
-/// Costs 0.02 nat, and finds gaps too small for the grid.
+/// The weight of the continuous part. It costs the grid 0.02 nat, and finds gaps too small for the grid.
 const BINARY_CONTINUOUS_SHARE: f64 = 0.02;
 /// An upper bound on the roundings in one evaluation, each relative to the largest term.
 const ROUNDINGS: f64 = 16.0;

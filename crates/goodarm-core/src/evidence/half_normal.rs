@@ -1,5 +1,5 @@
-//! The mixture over all gaps at once: a continuous prior, so that every gap above 0 is found in the
-//! end. A fixed grid of gaps is tighter where its points are and blind below its smallest.
+//! The mixture over all gaps at once: a continuous prior, so that every gap above 0 is found in the end. A fixed
+//! grid of gaps gives more evidence at its points, and none for gaps far below the smallest one.
 
 use crate::num::{log_scaled_normal_cdf, real};
 

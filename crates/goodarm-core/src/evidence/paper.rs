@@ -2,14 +2,14 @@
 
 use crate::num::{real, real_size};
 
-/// [P Eq. track-certificate]
+/// The radius r(n, δ) of the certificate. [P Eq. track-certificate]
 #[derive(Clone, Debug)]
 pub(crate) struct PaperRadius {
     threshold: f64,
     sigma: f64,
     pairs: f64,
     log_delta: f64,
-    /// 2 log(4 D/δ), so that σ√(this/n) is at most the radius, for the price of a root.
+    /// 2 log(4 D/δ): σ√(this/n) is at most the radius, and needs no logarithm.
     twice_log_term_min: f64,
 }
 
@@ -25,14 +25,14 @@ impl PaperRadius {
         Self { threshold, sigma, pairs, log_delta: -log_inverse_delta, twice_log_term_min }
     }
 
-    /// What the certificate starts from: 0, as in the paper, if that does not reach ξ.
+    /// The certificate before any score: 0 as in the paper, or -∞ if 0 reaches ξ.
     pub(crate) const fn start(&self) -> f64 {
         if self.threshold > 0.0 { 0.0 } else { f64::NEG_INFINITY }
     }
 
-    /// The running maxima of μ̂ - r(n, δ) and of ξ - (μ̂ + r(n, δ)), of which the second is above 0 when
-    /// the mirror image of the certificate says "not good". Most scores raise neither, and a bound on
-    /// the radius shows it.
+    /// Updates the running maxima of μ̂ - r(n, δ) and of ξ - (μ̂ + r(n, δ)). The second is above 0 when the mirror
+    /// image of the certificate shows that the arm is not good. Most scores raise neither maximum, which a bound on
+    /// the radius shows.
     pub(crate) fn raise(&self, count: u64, mean: f64, lower: &mut f64, shortfall: &mut f64) {
         let radius_min = self.sigma * libm::sqrt(self.twice_log_term_min / real(count));
         let may_raise =

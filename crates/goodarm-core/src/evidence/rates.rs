@@ -18,7 +18,7 @@ impl RatesAbove {
         Self { threshold, room, log_room: libm::log(room) }
     }
 
-    // No rate makes more of the scores than their own, and kl(p, ξ) ≤ (p - ξ)²/(ξ(1-ξ)).
+    // No rate wins more than the scores' own rate p, so ln E ≤ n kl(p, ξ), and kl(p, ξ) ≤ (p - ξ)²/(ξ(1-ξ)).
     /// A number that [`RatesAbove::log_e`] does not exceed, for the price of a division.
     pub(crate) fn log_e_max(&self, count: u64, excess: f64) -> f64 {
         excess * excess / (real(count) * self.threshold * self.room)
@@ -27,7 +27,7 @@ impl RatesAbove {
     // E = 1/(1-ξ) ∫_ξ^1 (g/ξ)^s ((1-g)/(1-ξ))^f dg is what the integral over all rates,
     // s! f!/(n+1)! / (ξ^s (1-ξ)^f), leaves when that over the rates below ξ is taken away:
     // ξ(1-ξ)/(s+1) (1 + r_0 + r_0 r_1 + …) with r_k = (n+2+k)ξ/(s+2+k). As r falls, the series is at
-    // most 1/(1 - r_0) = (s+2)/(S + 2(1-ξ)): we claim less, by next to nothing once E is above 1.
+    // most 1/(1 - r_0) = (s+2)/(S + 2(1-ξ)): the result is below E, by next to nothing once E is above 1.
     /// ln of a number that E does not fall below, for `excess` > 0.
     pub(crate) fn log_e(&self, (successes, failures): (f64, f64), count: u64, excess: f64) -> f64 {
         let count = real(count);
@@ -43,7 +43,7 @@ impl RatesAbove {
             + 0.5 * libm::log(spread / ((count + 1.0) * (count + 1.0)));
         let below = self.threshold * self.room * (successes + 2.0)
             / ((successes + 1.0) * (excess + 2.0 * self.room));
-        // The two may nearly cancel, and what is lost to rounding must not be claimed.
+        // The two integrals may nearly cancel, and a rounding error must not count as evidence.
         let share_below = below * libm::exp(-log_all);
         let rounding = 16.0 * EPSILON * (1.0 + libm::fabs(log_all)) * share_below;
         let share_above = 1.0 - share_below - rounding - EPSILON;

@@ -1,8 +1,9 @@
-//! Weights of the bets, learned from other pairs and frozen at a pair's first dispatch.
+//! Weights of the bets: learned from earlier scores, and frozen before a pair's evidence begins.
 //!
-//! Any weights that sum to at most one are valid if they were fixed before the pair's first score
-//! was asked for; weights chosen after looking at it would not be. So weights are a table that
-//! only grows, and a pair keeps the row that was the newest when its first call was dispatched.
+//! Any weights that sum to at most one are valid if they were fixed before the first score of the evidence was
+//! asked for; weights chosen after looking at that score are not. So weights are rows of a table, and a pair keeps
+//! the row that was the newest when its first call was dispatched. Where δ is lent, a pair has a row of its own,
+//! written when its evidence begins.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -48,8 +49,8 @@ impl Weights {
         self.newest()
     }
 
-    /// A row of its own for a pair of which something is known before its evidence begins: the row
-    /// that it had for evidence that is gone, or a new one.
+    /// A row of its own for a pair with this belief, whose evidence is about to begin. It replaces `before`, the
+    /// row of the pair's earlier evidence, or is a new one.
     pub(crate) fn freeze_for(
         &mut self,
         process: &Process,
@@ -78,7 +79,7 @@ fn default_weights(process: &Process) -> LogWeights {
     }
 }
 
-// w = a default + (1 - a) norm(d exp(-(d - m)²/(2s²))), (m, s) what is believed of gaps
+// w = a default + (1 - a) norm(d exp(-(d - m)²/(2s²))), (m, s) mean and standard deviation of the believed gap
 fn learned(
     process: &Process,
     gaps: &[f64; BETS],

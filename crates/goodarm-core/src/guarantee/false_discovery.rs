@@ -1,11 +1,10 @@
 //! E(share of certificates that are wrong) ≤ δ, by closed e-BH on present e-values.
 //!
-//! A set of k arms fits if for every i ≤ k its i smallest e-values add up to at least
-//! i(i + Q - k)/(kδ). The certified arms are the largest set that fits and holds those certified
-//! before; they are frozen (no more calls), so they always fit. The values must be those of one
-//! moment with every call in flight counted as its lowest score: a running maximum, or "the calls
-//! that happen to be back", would break the guarantee. No arm is certified below 1/δ, which it would
-//! need if there were no other.
+//! A set of k arms fits if for every i ≤ k its i smallest e-values add up to at least i(i + Q - k)/(kδ). The
+//! certified arms are the largest set that fits and holds those certified before; they are frozen (no more calls),
+//! so they always fit. The values must be those of one moment with every call in flight counted as its lowest
+//! score: a running maximum, or "the calls that happen to be back", would break the guarantee. No arm is certified
+//! below 1/δ, the value that it would need if there were no other arm.
 //!
 //! Values are rounded down to rungs, of which there are few, so that no step looks at every arm; the
 //! rest is done in whole numbers. Why it is enough to look at the ends of a rung: among equal values
@@ -29,7 +28,7 @@ pub(crate) struct FalseDiscovery {
     standing: Vec<Option<Rung>>,
     /// The arms on rungs that are not certified, the highest first.
     waiting: BTreeSet<(Reverse<Rung>, ArmId)>,
-    /// How many arms are on each rung, up to the one that needs no company.
+    /// The number of arms on each rung, up to the rung where an arm can be certified alone.
     rungs: Vec<Occupants>,
     certified_count: u64,
     level: f64,
@@ -41,7 +40,7 @@ struct Occupants {
     waiting: u64,
 }
 
-/// A value of δE from 1 on, a 128th above the one before or less.
+/// A value of δE, at least 1. The value of each rung is at most 1/128 above that of the rung below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rung(u32);
 
@@ -62,8 +61,8 @@ impl FalseDiscovery {
         certifier
     }
 
-    /// What one more arm needs beside the certified ones. An arm that reaches it is certified, so
-    /// that allocation never leaves one behind to wait for company that may not come.
+    /// The evidence that one more arm needs beside the certified ones. An arm that reaches this level is certified
+    /// at once: it need not wait for other arms, which may never get there.
     pub(crate) const fn level(&self) -> f64 {
         self.level
     }
@@ -110,9 +109,9 @@ impl FalseDiscovery {
         libm::log(value) + self.log_inverse_delta + ROUND_UP_LOG
     }
 
-    /// The rung from which on all waiting arms can be certified together, for the largest set that
-    /// fits and has an arm that has come to `risen`. Where an arm fits, arms on the same rung fit as
-    /// well: beside it they need no more than it did.
+    /// The lowest rung such that all arms waiting there or above can be certified together, after an arm has risen
+    /// to `risen`; `None` if there is no such rung. If an arm fits, other arms on its rung fit as well: beside it
+    /// they need no more than it did.
     fn lowest_that_fits(&self, risen: Rung) -> Option<Rung> {
         let mut size = self.certified_count + self.waiting.len() as u64;
         for lowest in (0..=risen.index()).map(Rung::at) {
@@ -168,9 +167,9 @@ impl FalseDiscovery {
 }
 
 impl Rung {
-    /// Rungs from one value to its double.
+    /// The number of rungs from a value to its double.
     const STEPS: u32 = 128;
-    /// The value 1, which is the lowest.
+    /// The lowest value, which stands for δE = 1.
     const UNIT: u64 = Self::STEPS as u64;
 
     fn at(index: usize) -> Self {

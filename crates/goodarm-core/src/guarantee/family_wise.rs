@@ -1,10 +1,10 @@
 //! P(any certificate is wrong) ≤ δ, by a plain union over arms or by stepping down (count-Holm).
 //!
-//! An arm is certified when every ln E ≥ ln((Q - certified)/δ); the plain union never subtracts. Why
-//! stepping down is allowed: with probability 1 - δ no bad arm's evidence ever reaches Q_bad/δ; on
-//! that event all arms certified before the first wrong one are good, so that Q - certified ≥ Q_bad,
-//! a contradiction. Arms that merely look bad are never subtracted; arms that an exact verifier failed
-//! are, since the bad arms which pass every exact verifier are a fixed set that they are not in.
+//! An arm is certified when every ln E ≥ ln((Q - certified)/δ); the plain union never subtracts. Why stepping down
+//! is allowed: with probability 1 - δ no bad arm's evidence ever reaches Q_bad/δ; on that event all arms certified
+//! before the first wrong one are good, so that Q - certified ≥ Q_bad, a contradiction. Arms that merely look bad
+//! are never subtracted. Arms that an exact verifier failed are: the bad arms that pass every exact verifier are a
+//! fixed set, and these arms are not in it.
 
 use alloc::vec::Vec;
 
@@ -21,7 +21,7 @@ pub(crate) struct FamilyWise {
     /// The arms that share δ.
     left_count: usize,
     level: f64,
-    /// Minus the evidence of the arms not yet certified that could ever be.
+    /// Minus the evidence of the arms that are neither certified nor excluded; absent until it reaches ln(1/δ).
     standing: MinTree<f64>,
 }
 
@@ -44,7 +44,7 @@ impl FamilyWise {
     }
 
     pub(crate) fn update(&mut self, arm: ArmId, evidence: f64) -> Vec<Certificate> {
-        // No level ever falls below ln(1/δ), so weaker evidence need not be sorted in.
+        // No level ever falls below ln(1/δ), so weaker evidence need not be stored.
         if evidence < self.log_inverse_delta {
             return Vec::new();
         }

@@ -85,7 +85,7 @@ impl Lending {
         self.loans[arm.index()].level
     }
 
-    /// The arm must have no share, and the pool must hold this one.
+    /// Lends a share to an arm. The arm must have none, and the pool must hold this one.
     pub(crate) fn lend(&mut self, arm: ArmId, share: Share) {
         self.pool = self.pool.minus(share);
         self.loans[arm.index()] = Loan { share, level: self.delta.level_of(share) };
@@ -108,7 +108,7 @@ impl Lending {
         let level = self.level(arm);
         match self.share(arm) {
             Some(_) if evidence >= level => self.return_all(arm),
-            // Only exact verifiers: certain, so nothing need be lent.
+            // All verifiers are exact: the certificate is certain, so it needs no share.
             None if evidence == f64::INFINITY => {}
             _ => return Vec::new(),
         }
@@ -128,7 +128,7 @@ impl Lending {
         self.idle_count += count;
     }
 
-    /// An arm takes no more pulls, so it will not borrow. Comes before [`Self::exclude_exactly_bad`].
+    /// An arm takes no more pulls, so it will not borrow. Must be called before [`Self::exclude_exactly_bad`].
     pub(crate) fn leave(&mut self, arm: ArmId) {
         if self.share(arm).is_none() {
             self.idle_count -= 1;

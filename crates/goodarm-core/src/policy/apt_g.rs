@@ -1,5 +1,4 @@
-//! `apt-g`: anytime parameter-free thresholding for good arms, Kano et al. (2019), carried over
-//! plainly.
+//! `apt-g`: anytime parameter-free thresholding for good arms, Kano et al. (2019), for several attributes.
 //!
 //! The unresolved pair whose side of its threshold is least clear is pulled: the smallest
 //! √N |μ̂ - ξ|/σ. Costs play no part.
@@ -11,7 +10,7 @@ use crate::policy::least::{Least, Measure};
 use crate::policy::noise;
 use crate::units::{ArmId, AttributeId};
 
-/// APT-G, of which `unresolved_only` is a part.
+/// APT-G. It must be created with `unresolved_only`.
 pub(crate) type AptG = Least<Clarity>;
 
 /// √N |μ̂ - ξ|/σ.

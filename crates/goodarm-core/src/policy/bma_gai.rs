@@ -1,11 +1,10 @@
 //! `bma-gai` and `cb-gai`: Algorithm 1 of the paper, to the letter, without its scan of all pairs.
 //!
-//! Between two pulls of an arm its intervals only widen: H⁺ only rises and H⁻ only falls with t. So
-//! an old H⁺ is a lower bound on the new one, and an H⁻ computed for a later time is a lower bound
-//! until then. Two trees of such bounds say which few arms have to be computed again; every
-//! decision is made on fresh values, so the pulls are those of the plain transcription, bit for
-//! bit. (All operations involved are correctly rounded, hence monotone, except log; and the logs of
-//! two whole numbers below 10¹² differ by far more than its error.)
+//! Between two pulls of an arm its intervals only widen: H⁺ only rises and H⁻ only falls with t. So an old H⁺ is a
+//! lower bound on the new one, and an H⁻ computed for a later time is a lower bound until then. Two trees of such
+//! bounds show which few arms have to be computed again; every decision is made on fresh values, so the pulls are
+//! those of the plain transcription, bit for bit. (All operations involved are correctly rounded, hence monotone,
+//! except log; and the logs of two whole numbers below 10¹² differ by far more than its error.)
 
 use alloc::collections::BinaryHeap;
 use alloc::vec;
@@ -54,12 +53,12 @@ pub struct BmaGai {
     optimistic_until: Vec<u64>,
     expiries: BinaryHeap<Reverse<(u64, u32)>>,
     horizon: u64,
-    /// An earlier time, and 8 log(t + 1) for it.
+    /// The time t for which a logarithm was last computed, and 8 log(t + 1).
     clock: (u64, f64),
-    /// An arm whose H⁺ was computed at that time.
+    /// An arm whose H⁺ was computed at the time in `clock`.
     fresh: Option<ArmId>,
-    /// An attribute of each arm whose interval reaches down to ξ, if one is known: until it is pulled
-    /// again it will do so, and H⁺ will be infinite.
+    /// For each arm an attribute whose interval reaches down to ξ, if one is known. Until that attribute is pulled
+    /// again this stays so, and H⁺ is infinite.
     blockers: Vec<Option<AttributeId>>,
 }
 
@@ -99,7 +98,7 @@ impl BmaGai {
     fn must_explore(books: &Books, fewest: f64) -> bool {
         let pairs = real_size(books.problem().pair_count());
         let next = real(books.observation_count()) + 1.0;
-        // A root and a quotient take long, and it is hardly ever close.
+        // A root and a quotient are slow, and the two sides are hardly ever close.
         let square = (fewest * pairs) * (fewest * pairs);
         if libm::fabs(next - square) > CLOSE * square {
             return square < next;
@@ -183,8 +182,8 @@ impl BmaGai {
         }
     }
 
-    /// Computes again the H⁺ that may be the smallest, until one is finite; `bracket` then holds
-    /// the smallest H⁺ between its ends.
+    /// Computes H⁺ again for the arms that may have the smallest one, until one is finite. The smallest H⁺ is then
+    /// between the ends of `bracket`.
     fn narrow(&mut self, books: &Books, scaled_log: f64, bracket: &mut (f64, f64)) {
         while let Some(index) = self.conservative.argmin() {
             let stale = self.conservative.key(index);
@@ -202,7 +201,7 @@ impl BmaGai {
         }
     }
 
-    /// Raises the bound of an arm with H⁻ above the limit, for as long ahead as it will stay so.
+    /// Raises the bound of an arm with H⁻ above the limit, and sets a later time until which H⁻ stays above it.
     fn exclude(&mut self, books: &Books, arm: ArmId, now: f64, limit: f64) {
         let time = books.observation_count();
         let (mut bound, mut until) = (now, time);
@@ -290,8 +289,8 @@ impl BmaGai {
     }
 
     fn recompute(&mut self, books: &Books, arm: ArmId) {
-        // What blocked at an earlier time would do so now: no logarithm is needed. An arm whose H⁺ was
-        // finite will hardly be blocked.
+        // An attribute that blocks with the earlier, smaller logarithm blocks now as well, so no new logarithm is
+        // needed. An arm whose H⁺ was finite is seldom blocked.
         let was_finite = self.conservative.key(arm.index()) < f64::INFINITY;
         let stale = self.clock.1;
         let blocker = if was_finite { None } else { self.blocker(books, arm, stale) };
@@ -375,7 +374,7 @@ impl Policy for BmaGai {
             Change::Retired(arm) => {
                 self.conservative.set(arm.index(), f64::ABSENT);
                 self.optimistic.set(arm.index(), f64::ABSENT);
-                // The level of the others may fall, and resolve what was not.
+                // The level of the other arms may fall, and resolve their pairs.
                 self.fresh = None;
             }
             Change::AffordableChanged => self.recompute_all(books),
@@ -391,5 +390,5 @@ impl Policy for BmaGai {
     }
 }
 
-/// Relative distance beyond which rounding cannot turn a comparison.
+/// The relative distance beyond which rounding cannot change the result of a comparison.
 const CLOSE: f64 = 1e-9;

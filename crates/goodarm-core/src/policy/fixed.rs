@@ -10,9 +10,9 @@ use crate::policy::least::{Least, Measure};
 use crate::policy::{Choice, Policy};
 use crate::units::{ArmId, AttributeId, QuestionId};
 
-/// Asks for the affordable call of which there are the fewest, round by round, until there are enough of
-/// each: of every attribute on every arm, and of every solver and every generator on every question. Where
-/// the money ends, the counts differ by one at most, but for answers that came late.
+/// Asks for the kind of call that was made least often, among the affordable ones, until there are enough calls of
+/// every kind: of every attribute on every arm, and of every solver and every generator on every question. Where
+/// the money ends, the counts differ by at most one, except for answers that were added late.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     /// `None` if there is no limit.
@@ -79,7 +79,7 @@ impl Measure for OnArms {
     }
 }
 
-/// How often this was asked about a question; absent if it cannot be asked now.
+/// How often a source was asked about a question; [`TreeKey::ABSENT`] if it cannot be asked now.
 fn asked_count(books: &Books, question: QuestionId, source: Source) -> u64 {
     let (takes, count) = match source {
         Source::Votes(attribute) => {
@@ -111,7 +111,7 @@ impl Policy for Fixed {
         let problem = books.problem();
         let Some(questions) = problem.questions() else { return };
         let votes = problem.attributes().filter(|&attribute| problem.are_votes(attribute));
-        // Answers first: there may be none to ask about.
+        // Generators come first: there may be no answers to vote on yet.
         let generators = questions.generator_ids().map(Source::Generator);
         self.sources = generators.chain(votes.map(Source::Votes)).collect();
         let tree = |source: &Source| {

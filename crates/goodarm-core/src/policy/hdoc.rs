@@ -1,10 +1,10 @@
-//! `hdoc`: the hybrid of "dilemma of confidence" by Kano et al. (2019), carried over plainly.
+//! `hdoc`: the hybrid algorithm for the "dilemma of confidence" by Kano et al. (2019), for several attributes.
 //!
-//! There, with one attribute, the arm with the largest upper confidence bound
-//! μ̂ + √(log t/(2N)) is pulled. Here an arm is worth what its weakest unresolved attribute is worth,
-//! max over arms of min over unresolved attributes of μ̂ + σ√(2 log t/N) - ξ (σ = ½ gives the
-//! original), and that attribute is pulled. Pairs never pulled come first. Costs play no part. The
-//! bounds of all arms move with t, so this baseline scans all pairs for each pull.
+//! In the original, with one attribute, the arm with the largest upper confidence bound μ̂ + √(log t/(2N)) is
+//! pulled. Here an arm is worth what its weakest unresolved attribute is worth, max over arms of min over
+//! unresolved attributes of μ̂ + σ√(2 log t/N) - ξ (σ = ½ gives the original), and that attribute is pulled. Pairs
+//! never pulled come first. Costs play no part. The bounds of all arms move with t, so this baseline scans all
+//! pairs for each pull.
 
 use crate::books::{ArmStatus, Books};
 use crate::num::real;
@@ -33,7 +33,8 @@ impl Policy for Hdoc {
     }
 }
 
-/// The attribute of an arm that is worth the least, μ̂ + σ√(2 log/N) - ξ; the first that was never pulled.
+/// The unresolved attribute of an arm with the least worth μ̂ + σ√(2 log/N) - ξ, and its worth; ∞ and the first
+/// attribute that was never pulled, if there is one.
 pub(super) fn weakest(
     books: &Books,
     arm: ArmId,

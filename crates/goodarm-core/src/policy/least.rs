@@ -19,10 +19,10 @@ pub(crate) trait Measure {
     const NAME: &'static str;
     /// The branch that traces show.
     const BRANCH: &'static str;
-    /// Whether a score or a bill changes a key, or only a dispatch.
+    /// True if a score or a bill can change a key; false if only a dispatch can.
     const KEYED_BY_ANSWERS: bool;
 
-    /// Its value for a pair.
+    /// The value of the quantity for a pair.
     fn key(books: &Books, arm: ArmId, attribute: AttributeId) -> Self::Key;
 }
 
@@ -36,12 +36,12 @@ pub(crate) struct Least<M: Measure> {
 }
 
 impl<M: Measure> Least<M> {
-    /// With `unresolved_only`, pairs whose evidence is enough get no more.
+    /// With `unresolved_only`, pairs whose evidence is enough get no more calls.
     pub(crate) const fn new(unresolved_only: bool) -> Self {
         Self { unresolved_only, trees: Vec::new(), width: 1 }
     }
 
-    /// Adds the last arm.
+    /// Adds an arm at the end.
     pub(crate) fn push(&mut self, books: &Books, arm: ArmId) {
         for number in 0..self.trees.len() {
             for place in 0..self.width {
@@ -81,7 +81,7 @@ impl<M: Measure> Least<M> {
         Some((ArmId::at(arm), AttributeId::at(tree * self.width + attribute)))
     }
 
-    /// A falling level resolves pairs of arms without any change of their own.
+    /// Drops resolved pairs: a falling level resolves pairs of arms without any change of their own.
     fn forget_resolved(&mut self, books: &Books) {
         for tree in 0..self.trees.len() {
             while let Some((arm, attribute)) = self.first(tree) {
@@ -93,7 +93,8 @@ impl<M: Measure> Least<M> {
         }
     }
 
-    /// Once only: attributes that become affordable and unaffordable must not rebuild trees each time.
+    /// Splits the one tree the first time that an attribute cannot be called; returns whether it did. The trees
+    /// stay split, so that they are not rebuilt each time this changes.
     fn split_if_unaffordable(&mut self, books: &Books) -> bool {
         let is_unaffordable =
             |attribute| !books.is_affordable(attribute) || books.lane_of(attribute).is_held();

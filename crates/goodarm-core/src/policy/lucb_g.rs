@@ -1,4 +1,4 @@
-//! `lucb-g`: LUCB for good arms, Kano et al. (2019), carried over plainly.
+//! `lucb-g`: LUCB for good arms, Kano et al. (2019), for several attributes.
 //!
 //! As [`super::hdoc`], with the radius of the identification bound in place of √(log t/(2N)):
 //! σ√(2 log(4 D N²/δ)/N), D the number of pairs (σ = ½ and one attribute give the original).

@@ -31,7 +31,7 @@ impl ArmIndex for KnownCost {
     const NAME: &'static str = "oracle";
     const BRANCH: &'static str = "cheapest-good";
 
-    // Σ c/growth(gap): with the paper's noise, 2 h_q with c scaled
+    // Σ c/growth(gap): h_q for sub-Gaussian scores with σ = 1, as in the paper
     fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating> {
         let mut cost = 0.0;
         let mut next = None;
@@ -66,7 +66,7 @@ impl ArmIndex for KnownCost {
         })
     }
 
-    /// Its arms are good, so that nearly all of δ comes back each time.
+    /// The oracle pulls only good arms, whose shares come back, so it lends most of the pool at once.
     fn lend(&mut self, books: &Books, _: Choice) -> Option<Share> {
         let share = Share::of(LENT_PART * books.pool()?.fraction());
         (share > Share::NONE).then_some(share)

@@ -1,5 +1,6 @@
-//! Arms ranked by a number that depends on the arm alone (and on slow things such as priors): the
-//! smallest is pulled next. One number is computed for each observation, and found in O(log Q).
+//! Arms ranked by a number that depends on the arm alone (and on things that change rarely, such as priors): the
+//! arm with the smallest number is pulled next. For each observation one number is computed; the smallest is found
+//! in O(log Q).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -40,7 +41,7 @@ pub(crate) trait ArmIndex {
     /// The rating of an arm; `None` if it should not be pulled now.
     fn rate(&mut self, books: &Books, arm: ArmId) -> Option<Rating>;
 
-    /// All arms are about to be rated.
+    /// Called before all arms are rated.
     fn begin(&mut self, _books: &Books) {}
 
     /// What to lend the arm of a choice; see [`Policy::lend`].
@@ -48,7 +49,7 @@ pub(crate) trait ArmIndex {
         books.lending()?.equal_share()
     }
 
-    /// Whether something has changed that concerns all arms.
+    /// Whether something has changed that requires all arms to be rated again.
     fn is_stale(&self, _books: &Books) -> bool {
         false
     }
@@ -58,11 +59,11 @@ pub(crate) trait ArmIndex {
 pub(crate) struct Ranking<R> {
     rule: R,
     ties: Ties,
-    /// By place in the order of ties.
+    /// The key of each arm, by place in the order of ties.
     keys: MinTree<f64>,
-    /// By arm.
+    /// The state of each arm.
     states: Vec<State>,
-    /// The arm of the last call, which its key does not include yet: most of the time its score is back
+    /// The arm of the last call, if its key does not include that call yet: most of the time the score is back
     /// before the next choice.
     late: Option<ArmId>,
 }
@@ -92,7 +93,7 @@ impl<R: ArmIndex> Ranking<R> {
         &mut self.rule
     }
 
-    /// Adds the last arm; it is also the last of arms with the same key.
+    /// Adds a new arm at the end; among arms with the same key it comes last.
     pub(crate) fn add(&mut self, books: &Books, arm: ArmId) {
         self.catch_up();
         self.ties.add(arm);
@@ -182,7 +183,7 @@ impl<R: ArmIndex> Policy for Ranking<R> {
 
     fn on_change(&mut self, books: &Books, change: Change) {
         match change {
-            // It is one call for all of them; the change of the lead is enough.
+            // One call scores all attributes of a lead; the change of the lead is enough.
             Change::Dispatched(_, attribute) | Change::Observed(_, attribute)
                 if books.problem().lead(attribute) != attribute => {}
             Change::Dispatched(arm, _) => {
@@ -223,7 +224,7 @@ enum Ties {
     Shuffled(Order),
 }
 
-/// The order of a file may have a meaning, so the first arms may not be a fair sample.
+/// A random order of arms. The order of a file may have a meaning, so the first arms may not be a fair sample.
 #[derive(Clone, Debug)]
 struct Order {
     seed: u64,

@@ -14,9 +14,9 @@
 //! order of `rejection_cost`, cheapest first. The policy takes the arm with the smallest index and calls its first
 //! attribute.
 //!
-//! The index is a Gittins index with abandonment between stages. Beliefs come from the attribute's prior, learned over
-//! all arms, and from the arm's own scores. `docs/explanation/how-the-policy-thinks.md` calls the index the
-//! price of an answer.
+//! The index is a Gittins index where an arm may be abandoned between stages. Beliefs come from the attribute's
+//! prior, learned over all arms, and from the arm's own scores. `docs/explanation/how-the-policy-thinks.md` calls
+//! the index the price of an answer.
 
 mod fresh;
 mod memory;
@@ -72,7 +72,7 @@ struct RemainingCost {
 }
 
 impl Rcb {
-    /// With seed 0.
+    /// The policy with seed 0.
     pub fn new() -> Self {
         Self::seeded(0)
     }
@@ -83,7 +83,7 @@ impl Rcb {
         Self::with_fresh_rule(seed, FreshRule::default())
     }
 
-    /// With this rule for when a question gets a new answer.
+    /// The policy with this rule for when a question gets a new answer.
     pub fn with_fresh_rule(seed: u64, fresh_rule: FreshRule) -> Self {
         let rule = RemainingCost { fresh_rule, ..RemainingCost::default() };
         let keys = MinTree::new(0, f64::ABSENT);
@@ -186,8 +186,8 @@ impl RemainingCost {
         rate_stages(&self.stages, factor).filter(|rating| self.may_be_next(books, rating.attribute))
     }
 
-    /// People are asked only about answers without other calls in flight: another reply may make this
-    /// unnecessary.
+    /// Whether this attribute may be called next. Slow services, such as people, are asked only about answers
+    /// without other calls in flight: another reply may make the slow call unnecessary.
     fn may_be_next(&self, books: &Books, next: AttributeId) -> bool {
         let is_awaited = |stage: &Stage| stage.attribute != next && stage.ahead > 0;
         !books.lane_of(next).is_slow()
@@ -300,7 +300,7 @@ impl Stage {
         (self.is_slow, self.rejection_cost) < (later.is_slow, later.rejection_cost)
     }
 
-    /// With another attribute that the same calls score.
+    /// This stage, joined with another attribute that the same calls score.
     fn with(self, other: Outlook) -> Self {
         let outlook = Outlook {
             pass_probability: self.outlook.pass_probability * other.pass_probability,

@@ -1,7 +1,7 @@
 //! What one call scores, and which arms answer the same question.
 //!
-//! Without a design every attribute has calls of its own, on one arm each, and every arm is a
-//! question of its own.
+//! Without a design every attribute has calls of its own, each about one arm, and every arm is a question of its
+//! own.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -16,13 +16,13 @@ use crate::problem::{
 };
 use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId, ServiceId};
 
-/// The most answers of a question whose votes propose answers.
+/// Votes propose no more answers to a question that has this many. Also the limit of `candidates_max`.
 pub const PROPOSED_ANSWERS_MAX: usize = 64;
 
 /// Which calls score which attributes, and which arms answer the same question; unchecked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Design<M = f64> {
-    /// Which calls score each attribute; none given, each has its own.
+    /// Which calls score each attribute; if empty, each attribute has calls of its own.
     pub scored_by: Vec<ScoredBy>,
     /// Which arms answer the same question.
     pub questions: Option<QuestionsSpec<M>>,
@@ -37,13 +37,13 @@ impl<M> Default for Design<M> {
 /// Which calls score an attribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScoredBy {
-    /// Its own, on one arm each.
+    /// Calls of its own, each about one arm.
     #[default]
     OwnCalls,
-    /// Those of an earlier attribute: one reply scores both, for one price. Its own price is ignored.
+    /// The calls of the earlier attribute with this index: one reply scores both, for the price of the earlier one.
     CallsOf(usize),
-    /// Its own, on a question: the reply is a final answer, and scores every arm of the question by
-    /// whether it is the same, 1 or 0.
+    /// Calls of its own, each about a question: the reply is a final answer. It scores every arm of the question, 1
+    /// if the arm's final answer is the same and 0 if not.
     Votes {
         /// Whether a reply that no arm agrees with becomes an arm.
         proposes: bool,
@@ -53,13 +53,13 @@ pub enum ScoredBy {
 /// The questions of a problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuestionsSpec<M = f64> {
-    /// How many there are.
+    /// The number of questions.
     pub count: usize,
     /// For each arm, its question and the number of its final answer.
     pub answers: Vec<(QuestionId, Label)>,
-    /// What makes fresh answers, if anything does.
+    /// The makers of fresh answers; may be empty.
     pub generators: Vec<GeneratorSpec<M>>,
-    /// How many fresh answers may be made for a question, duplicates and failures among them.
+    /// How many fresh answers may be made for a question, duplicates and failures included.
     pub candidates_max: usize,
 }
 
@@ -76,7 +76,7 @@ pub struct GeneratorSpec<M = f64> {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum DesignError {
-    /// One entry for every attribute, or none at all.
+    /// There must be one entry for every attribute, or none at all.
     #[error("scored by: {given} entries for {attributes} attributes")]
     ScoredByCount {
         /// How many there are.
@@ -84,7 +84,7 @@ pub enum DesignError {
         /// How many there should be.
         attributes: usize,
     },
-    /// Only an earlier attribute with calls of its own, on one arm each, can be shared.
+    /// Calls can be shared only with an earlier attribute that has calls of its own, each about one arm.
     #[error("attribute {attribute}: attribute {with} is not an earlier one with calls of its own")]
     CallsOf {
         /// The attribute without calls.
@@ -95,7 +95,7 @@ pub enum DesignError {
     /// An exact attribute is asked once, any other again and again.
     #[error("attribute {0}: attributes of one call are all exact, or none of them is")]
     ExactAndNot(usize),
-    /// A reply agrees with an answer or does not.
+    /// Votes must have binary scores: a reply agrees with an answer or does not.
     #[error("attribute {0}: votes are binary scores")]
     VotesNotBinary(usize),
     /// Votes are about questions.
@@ -104,7 +104,7 @@ pub enum DesignError {
     /// There must be 1 to [`ARMS_MAX`] questions.
     #[error("questions: {0} is not between 1 and {ARMS_MAX}")]
     Questions(usize),
-    /// One question for every arm.
+    /// There must be one entry for every arm.
     #[error("questions: {given} answers for {arms} arms")]
     AnswerCount {
         /// How many there are.
@@ -120,7 +120,7 @@ pub enum DesignError {
         /// Its question.
         question: QuestionId,
     },
-    /// Arms with the same final answer to a question are one.
+    /// Two arms have the same final answer to a question.
     #[error("arm {arm}: an earlier arm gives the same answer to question {question}")]
     SameAnswer {
         /// The second of the two.
@@ -128,8 +128,8 @@ pub enum DesignError {
         /// Their question.
         question: QuestionId,
     },
-    /// Stepping down needs a fixed set of bad arms; a question whose good answer is certified takes
-    /// its bad ones with it, which breaks it. See `docs/certificates.md`.
+    /// Stepping down needs a fixed set of bad arms. But when the good answer to a question is certified, its bad
+    /// answers leave with it. See `docs/certificates.md`.
     #[error("questions: the guarantee {0:?} does not hold for answers that share a question")]
     Guarantee(Guarantee),
     /// There can be at most [`ATTRIBUTES_MAX`] generators.
@@ -146,7 +146,7 @@ pub enum DesignError {
     /// A price must not be zero.
     #[error("price of generator {0}: a price must be more than 0")]
     GeneratorPriceZero(usize),
-    /// Where answers are made, at least one may be.
+    /// With generators, `candidates_max` must be 1 to [`PROPOSED_ANSWERS_MAX`].
     #[error("candidates max: {0} is not between 1 and {PROPOSED_ANSWERS_MAX}")]
     CandidatesMax(usize),
     /// Without an answer, a vote that proposes one or a generator there is nothing to certify.
@@ -157,13 +157,13 @@ pub enum DesignError {
 /// Which attributes are scored together, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CallLayout {
-    /// Of each attribute, the one whose calls score it.
+    /// For each attribute, its lead: the attribute whose calls score it.
     pub(super) leads: Vec<AttributeId>,
-    /// Of each attribute with calls of its own, all that they score; itself first.
+    /// For each attribute, the attributes that its calls score, itself first; empty without calls of its own.
     pub(super) members: Vec<Vec<AttributeId>>,
-    /// The attributes with calls of their own: of each verifier, the first.
+    /// The attributes with calls of their own: the first attribute of each verifier.
     pub(super) verifiers: Vec<AttributeId>,
-    /// Of each attribute, the verifier that scores it.
+    /// For each attribute, the verifier that scores it.
     pub(super) services: Vec<ServiceId>,
     scored_by: Vec<ScoredBy>,
 }
@@ -236,10 +236,10 @@ impl CallLayout {
 /// The checked questions of a problem, with the arms that answer them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Questions {
-    /// Of each arm.
+    /// For each arm, its question; `labels` has the number of its final answer.
     answered: Vec<QuestionId>,
     labels: Vec<Label>,
-    /// Of each question, its arms in the order in which they came.
+    /// For each question, its arms in the order in which they came.
     answers: Vec<Vec<ArmId>>,
     generators: Vec<GeneratorSpec<Cost>>,
     candidates_max: usize,
@@ -306,7 +306,7 @@ impl Questions {
         })
     }
 
-    /// How many there are.
+    /// The number of questions.
     pub const fn count(&self) -> usize {
         self.answers.len()
     }
@@ -336,7 +336,7 @@ impl Questions {
         self.answers(question).iter().copied().find(|&arm| self.label(arm) == label)
     }
 
-    /// What makes fresh answers.
+    /// The makers of fresh answers.
     pub fn generators(&self) -> &[GeneratorSpec<Cost>] {
         &self.generators
     }

@@ -1,11 +1,11 @@
-//! The index of a *new answer*, one that is not made yet: an estimate, as all allocation.
+//! The index of a *new answer*, one that is not made yet. It is an estimate.
 //!
 //! Making the answer is stage 0. A new answer to question i passes with probability
-//! θ_i = (κ θ̄ + Σ π)/(κ + tested), where π is the probability of each tested answer to the question, θ̄ the mean
-//! over the first answers to all questions, and κ the weight of θ̄ (`concentration`). The index is
+//! θ_i = (κ θ̄ + Σ π)/(κ + tested), where π is the probability that a tested answer to the question passes, θ̄ the
+//! mean over the first answers to all questions, and κ the weight of θ̄ (`concentration`). The index is
 //! c/(θ_i f²) + Σ c_j (r_j - t_j + t_j/P_j): c is the price of making an answer, f the share of this question's
-//! answers that were new, and the sum is the index of an answer without scores, with pass probabilities
-//! rescaled so that their product is θ_i.
+//! answers that were new, and the sum is the index of an answer without scores, with pass probabilities rescaled
+//! so that their product is θ_i.
 
 use alloc::vec::Vec;
 
@@ -18,17 +18,17 @@ use crate::units::{ArmId, GeneratorId, QuestionId};
 /// When a question gets another answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum FreshRule {
-    /// When that is the cheapest way to one more certificate.
+    /// When a new answer is the cheapest way to one more certificate.
     #[default]
     Joint,
-    /// When the chance of its last one is below this; one answer at a time.
+    /// When the probability that its last answer passes is too low; one answer at a time.
     OneByOne {
-        /// Below which chance an answer is dropped.
+        /// The probability below which an answer is dropped.
         below: f64,
     },
     /// This many answers for each question before anything is checked, and none later: best of n.
     Fixed {
-        /// How many, given ones among them.
+        /// The number of answers, including those that were given.
         count: usize,
     },
 }
@@ -36,7 +36,7 @@ pub enum FreshRule {
 /// The results of the answers to all questions.
 #[derive(Clone, Debug)]
 pub(super) struct Population {
-    /// The chance of a first answer, over all and for each generator.
+    /// The probability that a first answer passes: over all answers, and for each generator.
     theta: f64,
     thetas: Vec<f64>,
     /// After this many answers a question's own results weigh as much as those of all questions.
@@ -94,14 +94,15 @@ impl RemainingCost {
         let population = &mut self.population;
         population.theta = theta;
         population.concentration = concentration.clamp(CONCENTRATION_MIN, CONCENTRATION_MAX);
-        // Of several generators, one that was not asked yet starts as good, so that it is tried.
+        // With several generators, one without results starts with a good value, so that it is tried.
         let start = if generator_count > 1 { THETA_START } else { theta };
         population.thetas = (by_generator.iter())
             .map(|mean| mean.with(start, DOUBT).mean().clamp(THETA_MIN, THETA_MAX))
             .collect();
     }
 
-    /// Counts all answers to a question for their generators: of several, one is seldom the first.
+    /// Counts all tested answers to a question for their generators: with several generators, each of them seldom
+    /// makes the first answer.
     fn learn_generators(&mut self, books: &Books, question: QuestionId, means: &mut [Mean]) {
         for &arm in books.problem().answers(question) {
             if let Some(Source::Generator(generator)) = books.origin(arm)
@@ -113,7 +114,8 @@ impl RemainingCost {
         }
     }
 
-    /// The chance of a question's next answer, given the results of its others, without one of them.
+    /// The probability θ_i that a new answer to the question passes, given the results of its tested answers except
+    /// `without`.
     fn theta(&mut self, books: &Books, question: QuestionId, without: Option<ArmId>) -> f64 {
         let Some(questions) = books.problem().questions() else { return 1.0 };
         let Population { theta, concentration, .. } = self.population;
@@ -144,8 +146,8 @@ impl RemainingCost {
         chance
     }
 
-    /// Corrects the belief about an arm by the results of its question's other answers; false if it should
-    /// not be pulled at all.
+    /// Corrects the belief about an arm by the results of its question's other answers; false if the arm should not
+    /// be pulled at all.
     pub(super) fn adjust_by_question(&mut self, books: &Books, arm: ArmId) -> bool {
         let Some(questions) = books.problem().questions() else { return true };
         let question = questions.of(arm);
@@ -185,7 +187,7 @@ impl RemainingCost {
             let is_due = given + state.asked_count() < count && may_ask(books, question, first);
             return is_due.then_some((0.0, Source::Generator(first)));
         }
-        // One at a time: its value depends on the last one.
+        // One at a time: the value of a new answer depends on the last one.
         if state.asked_count() > state.back_count() {
             return None;
         }
@@ -285,7 +287,7 @@ fn odds(probability: f64) -> f64 {
     probability / (1.0 - probability)
 }
 
-/// A question's chance, for a generator that is better or worse than all together.
+/// The probability θ of a question, corrected for a generator with probability `own`, where that of all is `all`.
 fn blend(theta: f64, own: f64, all: f64) -> f64 {
     let odds = odds(theta) * odds(own) / odds(all);
     (odds / (1.0 + odds)).clamp(THETA_MIN, THETA_MAX)
@@ -322,7 +324,7 @@ const THETA_MAX: f64 = 0.99;
 const CONCENTRATION_START: f64 = 2.0;
 const CONCENTRATION_MIN: f64 = 0.3;
 const CONCENTRATION_MAX: f64 = 20.0;
-/// Answers that a start counts for.
+/// The weight of a start value, as a number of answers.
 const DOUBT: f64 = 3.0;
-/// A first answer with less of a chance has failed.
+/// An answer with a lower probability to pass counts as failed.
 const FAILED_BELOW: f64 = 0.15;

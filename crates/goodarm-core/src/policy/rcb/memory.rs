@@ -10,11 +10,12 @@ use crate::units::{ArmId, AttributeId};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
-    /// Raised when the priors change: earlier entries are stale.
+    /// Raised before all arms are rated again, as with new priors: earlier entries are stale.
     epoch: u32,
-    /// Arms that were rated lately: a policy that goes deep comes back to the same arms.
+    /// Prospects of arms that were rated lately: the policy often returns to the same arms.
     lately: Vec<CachedProspect>,
-    /// Binary pairs by their numbers of scores and successes, since many arms are alike.
+    /// Prospects of binary pairs by their numbers of scores and successes, since many arms are alike; each with its
+    /// epoch.
     alike: Vec<(u32, Prospect)>,
 }
 
@@ -83,7 +84,7 @@ impl Memory {
     }
 }
 
-/// Arms in the cache.
+/// The number of arms in `lately`.
 const ARMS: usize = 64;
 /// Pairs with fewer scores than this have an entry for each number of successes.
 const COUNTS: u64 = 32;
