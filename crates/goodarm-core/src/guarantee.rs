@@ -120,7 +120,8 @@ impl Certifier {
 }
 
 /// The level that ln of the evidence against one attribute must reach for an arm to be rejected: with
-/// probability 1 - δ no good arm is, over all arms and attributes.
+/// probability 1 - δ no good arm is rejected, over all attributes and all arms of the start. Arms that are added
+/// share another δ.
 #[derive(Clone, Debug)]
 pub(crate) struct RejectionLevel {
     first_arm_count: usize,

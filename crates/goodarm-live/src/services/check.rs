@@ -157,7 +157,7 @@ fn reply((is_good, text): (bool, String)) -> Reply {
 
 impl Local for Check {
     fn preview(&self) -> String {
-        "checked here, once for each candidate".into()
+        "checked here, once for each answer".into()
     }
 
     fn answer(&self, call: CallContext<'_>) -> Dispatch {
