@@ -79,7 +79,7 @@ impl Extractor {
         self.find(text).ok()
     }
 
-    /// The final answer, or the reason that there is none.
+    /// The final answer, or the reason why it is missing.
     pub fn find(&self, text: &str) -> Result<String, String> {
         match self.extract_within(text, &Steps::new(STEPS_MAX)) {
             Ok(Some(answer)) => Ok(answer),

@@ -171,7 +171,7 @@ pub fn unescape_formula(cell: &str) -> &str {
     cell.strip_prefix('\'').filter(|text| is_formula_after_apostrophes(text)).unwrap_or(cell)
 }
 
-/// A number may begin with a sign; it is no formula.
+/// A number may begin with a sign, and is not escaped.
 fn is_formula_after_apostrophes(text: &str) -> bool {
     let text = text.trim_start_matches('\'');
     let begins = |text: &str| text.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);

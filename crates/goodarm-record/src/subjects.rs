@@ -90,12 +90,12 @@ impl Subjects {
         }
     }
 
-    /// The id of a candidate; empty if there is none.
+    /// The id of a candidate; empty if it is unknown.
     pub fn id(&self, arm: ArmId) -> &str {
         if arm.index() < self.candidates.len() { self.candidates.id(arm) } else { "" }
     }
 
-    /// The id of a question; empty if there is none.
+    /// The id of a question; empty if it is unknown.
     pub fn question_id(&self, question: QuestionId) -> &str {
         match &self.questions {
             Some(questions) if question.index() < questions.list.len() => questions.id(question),

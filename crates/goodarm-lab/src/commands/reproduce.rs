@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<(), CommandError> {
                 continue;
             }
             DataSource::Argument => data.as_deref(),
-            // Such a figure replaces those whose recording is missing; it is also made if it is named.
+            // This figure replaces figures that lack a recording; it is also made if it is named.
             DataSource::BuiltIn(_) if data.is_some() && arguments.figures.is_empty() => continue,
             DataSource::BuiltIn(pools) => Some(pools),
         };

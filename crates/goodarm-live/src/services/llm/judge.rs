@@ -84,7 +84,7 @@ impl Parser {
         matches!(self, Self::YesNo)
     }
 
-    /// The verdict in the text of a reply, or why there is none.
+    /// The verdict in the text of a reply, or why it has no verdict.
     pub(super) fn verdict(&self, text: &str) -> Result<Verdict, String> {
         let json =
             || first_value(text).ok_or_else(|| format!("no JSON in the reply: {}", in_short(text)));
