@@ -82,7 +82,7 @@ pub fn too_many_values(text: &[u8], memory_max: u64) -> Option<String> {
     let memory = text.len() as u64 + values * MEMORY_PER_VALUE + objects * MEMORY_PER_OBJECT;
     (memory > memory_max).then(|| {
         format!(
-            "about {} JSON values in one text, which would take {} MiB of memory; at most {} MiB are taken",
+            "about {} JSON values in one text, which would take {} MiB of memory; at most {} MiB are allowed",
             number(values),
             number(memory >> 20),
             number(memory_max >> 20)
@@ -110,7 +110,7 @@ impl<R: Read> Read for AtMost<R> {
         self.left = self.left.checked_sub(length as u64).ok_or_else(|| {
             let most = self.most >> 20;
             io::Error::other(format!(
-                "it unpacks to more than {most} MiB, more than any text: if that is intended, unpack it first"
+                "it unpacks to more than {most} MiB, far more than a text of its packed size usually does: if that is intended, unpack it first"
             ))
         })?;
         Ok(length)
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(
             too_many_values(b"[0,0,0]", 0).as_deref(),
             Some(
-                "about 4 JSON values in one text, which would take 0 MiB of memory; at most 0 MiB are taken"
+                "about 4 JSON values in one text, which would take 0 MiB of memory; at most 0 MiB are allowed"
             )
         );
         let lists = format!("[{}[]]", "[],".repeat(10_000));

@@ -63,7 +63,8 @@ pub struct QuestionTerms {
     pub question_field: String,
     /// The field of an answer that holds its text.
     pub answer_field: String,
-    /// For each candidate at the start: the indices of its question and of its final answer.
+    /// For each candidate at the start: the index of its question, and the number of its final answer among those
+    /// of that question; equal numbers are equal final answers.
     pub answers: Vec<(u32, u32)>,
     /// The generators.
     pub generators: Vec<GeneratorTerms>,
@@ -268,6 +269,7 @@ impl RunTerms {
             metered: terms.metered,
             is_generator: true,
             answers_questions: true,
+            // A generator gives no scores; what counts is only that this is not `Exact`.
             scores: Scores::Binary,
             people: terms.people.as_ref(),
         });

@@ -105,9 +105,10 @@ impl Books {
         match target {
             Target::Arm(arm, lead) => self.fail_on_arm(call, (arm, lead), failure),
             Target::Question(question, source) => {
+                // A lost call may be repeated only if its score never changes; a reply to a question may change.
                 let void =
                     matches!(failure, Failure::Void(it) if it != VoidFailure::LostRepeatable);
-                // A question with a certified answer, or one closed to votes, takes no more calls.
+                // A retry is useless if the question has a certified answer, or takes no more votes of this solver.
                 if void && self.may_retry(question, source) && self.retry(call) {
                     self.forget_on_question(target, order);
                 } else {
@@ -128,6 +129,7 @@ impl Books {
         failure: Failure,
     ) {
         let void = match failure {
+            // A lost call may be repeated only if its score never changes.
             Failure::Void(VoidFailure::LostRepeatable) => self.problem.attribute(lead).is_exact(),
             Failure::Void(_) => true,
             Failure::Blocking(_) | Failure::Counted(_) => false,
@@ -157,7 +159,8 @@ impl Books {
     fn take_back(&mut self, ticket: Ticket, call: &InFlight, bill: Cost) {
         self.changes.clear();
         self.streams.in_flight.remove(ticket);
-        // A slow service at its limit is like an unaffordable one for the policy.
+        // A slow service, such as people, has a limit of calls in flight. At that limit the policy treats it like
+        // an unaffordable one; the end of this call may change that.
         if self.funds.end_call(call.service, call.ceiling, bill) {
             self.changes.push(Change::AffordableChanged);
         }
@@ -261,9 +264,9 @@ impl Books {
                     self.absorb(arm, attribute, score);
                 }
                 // The other pairs of the stream continue.
-                blocked => {
+                score => {
                     self.pairs.skip(arm, attribute);
-                    if blocked.is_none() {
+                    if score.is_none() {
                         self.block(arm, attribute);
                     }
                 }

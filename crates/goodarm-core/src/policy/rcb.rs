@@ -254,8 +254,9 @@ impl RemainingCost {
         if books.pool().is_some() { self.offered_level } else { books.arms.level_of_fresh() }
     }
 
-    /// Whether the arm should get a share before the next call, so that this call is evidence: if a large part
-    /// of its expected cost is paid, or a smaller part and it will probably pass.
+    /// Whether the arm should get a share before the next call, so that this call is evidence. Earlier calls prove
+    /// nothing; their cost and that of the next call are compared with the expected cost of a certificate from now
+    /// on. The arm borrows if they are a large part of it, or a smaller part and it will probably pass.
     fn should_borrow(&mut self, books: &Books, choice: Choice, share: Share) -> bool {
         let Target::Arm(arm, attribute) = choice.target else { return false };
         let problem = books.problem();
@@ -404,8 +405,9 @@ impl Policy for Rcb {
             Change::Observed(arm, _) | Change::Retired(arm) => Some(questions.of(arm)),
             _ => None,
         };
-        // The result of one answer changes the belief about the other answers to its question. Votes score all
-        // of them anyway.
+        // The result of one answer changes the belief about the other answers to its question. Not with votes
+        // (the replies of solvers): each vote scores all answers to the question, so the scores of an answer
+        // already include the results of the others.
         if let Some(question) = question.filter(|_| !books.problem().has_votes()) {
             for sibling in books.active_answers(question) {
                 self.ranking.rate(books, sibling);
@@ -425,11 +427,11 @@ const MARGIN: f64 = 1.3;
 const OPTIMISM: f64 = 2.0;
 /// Lowers the index of arms with a share of δ: if they are not certified, part of the share is lost.
 const LENT_ARM_FACTOR: f64 = 0.6;
-/// An arm borrows a share when this part of its expected cost is paid and its probability of passing is above
-/// `BORROW_PROBABILITY_MIN`.
+/// An arm borrows a share when its calls so far and the next one cost more than this part of what a certificate
+/// will cost from now on, and its probability of passing is above `BORROW_PROBABILITY_MIN`.
 const BORROW_PAID_MIN: f64 = 0.1;
 const BORROW_PROBABILITY_MIN: f64 = 0.9;
-/// Any arm borrows a share when this part of its expected cost is paid.
+/// Above this part, an arm borrows a share whether or not it will probably pass.
 const BORROW_PAID_MAX: f64 = 0.3;
 /// After a smaller change of the offered level, arms are not rated again.
 const OFFER_CHANGE_MIN: f64 = 0.1;

@@ -262,7 +262,7 @@ fn values_that_would_take_far_more_memory_than_the_file_are_not_built() {
     ] {
         let error = read(name, &bytes).unwrap_err().to_string();
         assert!(error.contains(&format!("{name}, {place}: about 3,0")), "{error}");
-        assert!(error.contains("MiB of memory; at most 1,024 MiB are taken"), "{error}");
+        assert!(error.contains("MiB of memory; at most 1,024 MiB are allowed"), "{error}");
     }
     let commas = format!("id{}\n", ",".repeat(1 << 20));
     let error = read("a.csv", commas.as_bytes()).unwrap_err().to_string();

@@ -161,8 +161,9 @@ impl Run {
             let target = call.target;
             let job = Arc::clone(&self.job);
             let service = job.problem.service(target);
-            // Many calls may wait, so a candidate of the job is looked up only when its call begins.
-            let made = match (target, self.work.subjects.place(target)) {
+            // Many calls may wait, so a candidate of the job is looked up only when its call begins. Questions and
+            // answers generated in this run are not among the job's candidates: they are looked up here.
+            let looked_up = match (target, self.work.subjects.place(target)) {
                 (Target::Arm(..), (_, arm)) if arm.index() < job.candidates.len() => None,
                 (_, (list, place)) => Some(list.get(place)),
             };
@@ -170,7 +171,7 @@ impl Run {
                 let subject = subject_of(target);
                 let throttle = throttle.on_answer(subject);
                 throttle.begin().await;
-                let subject = made.unwrap_or_else(|| job.candidates.get(subject));
+                let subject = looked_up.unwrap_or_else(|| job.candidates.get(subject));
                 job.service(service).call(&subject, task, &throttle).await
             });
         }

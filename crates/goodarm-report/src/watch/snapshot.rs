@@ -1,5 +1,6 @@
 //! The state of a run at one moment. The run's thread keeps it up to date and publishes copies. It is small
-//! for any run: the newest certificates and a few hundred steps of the coverage.
+//! for any run: the newest certificates, and a few hundred steps of the coverage (the number of certified answers
+//! over the spending).
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -36,6 +37,7 @@ pub(super) enum Phase {
     /// The run has ended; `ending` is `None` if an error aborted it.
     Ended {
         ending: Option<EndingView>,
+        /// The last message of the run, and the path of the report.
         told: String,
     },
 }
@@ -81,14 +83,14 @@ impl Snapshot {
     /// Updates the snapshot; true if it is time to publish it.
     pub(super) fn take(&mut self, notice: Notice<'_>) -> bool {
         match notice {
-            Notice::Certified { answer, made, spent, answers, .. } => {
+            Notice::Certified { answer, made, spent, answers: question, .. } => {
                 let (spent, certified) = (spent.units(), answer.rank.unwrap_or_default());
                 self.coverage.push(CoverageStep { spent, certified });
                 let certificate = WatchedCertificate {
                     answer: answer.clone(),
                     made: made.map(Into::into),
                     spent_by_then: spent,
-                    question: answers,
+                    question,
                 };
                 push(&mut self.certificates, Arc::new(certificate), CERTIFICATES_MAX);
             }
@@ -109,8 +111,8 @@ impl Snapshot {
 }
 
 impl WatchedCertificate {
-    /// The fields of the answer except its id, then those fields of its question that it lacks, each cut to this
-    /// many bytes; and the number of fields.
+    /// The fields of the answer except its id, then those fields of its question that it lacks, each cut to
+    /// `bytes_max` bytes; and the number of all fields, with the id and with fields of the answer that are left out.
     pub(super) fn fields(&self, job: &WatchedJob, bytes_max: usize) -> (Vec<FieldRow>, usize) {
         let json = self.made.as_deref().unwrap_or_else(|| job.candidates.json(self.answer.arm));
         let is_field = |name: &str, _: &Value| name != job.id_field;

@@ -51,7 +51,8 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), CommandError> {
             "Put in the address and the name of your model, and where its final answer is.";
         (counted(candidates.len(), "question"), advice)
     } else {
-        let advice = "It has only a format check: add a judge or a program of your own before you trust it.";
+        let advice =
+            "It has only a format check: add a judge or a program of your own before you trust it.";
         (counted(candidates.len(), "answer"), advice)
     };
     let text = format!(

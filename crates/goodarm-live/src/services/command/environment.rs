@@ -56,8 +56,8 @@ fn read(name: &str, secrets: &mut Secrets) -> Result<OsString, KeyProblem> {
     let is_secret = is_secret(name);
     let value = match std::env::var_os(name) {
         Some(value) if !is_secret => value,
-        // Only for the error of a variable that is missing, or of a key that is too short.
         _ => {
+            // Called only for its errors, such as a missing variable or a key that is too short.
             key_from_environment("env", name)?;
             std::env::var_os(name).unwrap_or_default()
         }
