@@ -47,6 +47,8 @@ pub struct Overview {
     pub promise: String,
     /// Why the promise may not hold, if there is a reason.
     pub doubt: Option<String>,
+    /// What a certified mean score is the mean over, in words.
+    pub mean_over: &'static str,
     /// The error probability.
     pub delta: f64,
     /// What delta bounds.
@@ -239,6 +241,7 @@ impl Overview {
             claim: None,
             promise: promise(terms),
             doubt: doubt(&warnings),
+            mean_over: mean_over(terms),
             delta: terms.delta,
             guarantee: terms.guarantee,
             policy: terms.policy.clone(),

@@ -82,10 +82,12 @@ impl Browser {
         }
     }
 
-    /// Waits until the page has drawn what it was about to draw.
+    /// Waits until the page has drawn what it was about to draw. No value that the page shows may be missing.
     pub(crate) fn settle(&mut self) {
         let frames = "new Promise(done => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 30))";
         self.value(frames);
+        let missing = r"document.body.innerText.match(/.{0,60}(\bundefined\b|\bNaN\b|\[object ).{0,60}/)?.[0] ?? ''";
+        assert_eq!(self.text(missing), "", "the page shows a value that it does not have");
     }
 
     /// The value of an expression.
