@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use goodarm_data::pattern::Pattern;
 use goodarm_data::problem::KeyProblem;
 use goodarm_data::steps::{JSON_BYTES_MAX, Limit, Steps, text_steps};
 use goodarm_record::fingerprint::Fingerprint;
@@ -15,10 +16,16 @@ use goodarm_files::words::in_short;
 #[derive(Debug)]
 pub(super) struct Schema {
     validator: Validator,
-    /// The most looks at one JSON value: the number of values in the schema, with each reference replaced by its
-    /// target, and [`DIVISION_LOOKS`] for each `multipleOf`.
-    looks_per_value: u64,
-    compares_elements: bool,
+    /// The number of JSON values in the schema, each reference replaced by its target.
+    size: u64,
+    /// More looks at each value of an answer, for keywords whose work is more than one look.
+    extra_looks: u64,
+    /// More looks for each 256 bytes of an answer, for patterns that are searched state by state.
+    state_looks: u64,
+    /// How often it compares all elements of an array.
+    unique_count: u64,
+    /// The length of its longest text, which may be in each error.
+    longest_text: u64,
 }
 
 impl Schema {
@@ -48,10 +55,13 @@ impl Schema {
         };
         let mut survey = Survey {
             root: schema,
+            is_draft_4: schema["$schema"].as_str().is_some_and(|it| it.contains("draft-04")),
             references: Vec::new(),
             size: 0,
-            division_looks: 0,
-            compares_elements: false,
+            extra_looks: 0,
+            state_looks: 0,
+            unique_count: 0,
+            longest_text: 0,
         };
         survey.visit(schema, 0).map_err(wrong)?;
         // Without look-around and back-references, a search is one pass.
@@ -66,8 +76,11 @@ impl Schema {
         })?;
         Ok(Self {
             validator,
-            looks_per_value: survey.size + survey.division_looks,
-            compares_elements: survey.compares_elements,
+            size: survey.size,
+            extra_looks: survey.extra_looks,
+            state_looks: survey.state_looks,
+            unique_count: survey.unique_count,
+            longest_text: survey.longest_text,
         })
     }
 
@@ -88,14 +101,21 @@ impl Schema {
             other => other,
         };
         // Each part of the schema looks at a value at most once.
-        let compared = if self.compares_elements { longest_array(value) } else { 0 };
-        let looks = value_steps(value) * (self.looks_per_value + compared);
+        let compared = match self.unique_count {
+            0 => 0,
+            count => count.saturating_mul(longest_array(value)),
+        };
+        let value_steps = value_steps(value);
+        let by_value = value_steps.saturating_mul(self.size + self.extra_looks + compared);
+        let by_state = text_steps(text_bytes(value)).saturating_mul(self.state_looks);
+        let looks = by_value.saturating_add(by_state);
         steps.take(looks / LOOKS_PER_STEP)?;
         if self.validator.is_valid(value) {
             return Ok((true, "accepted by the schema".into()));
         }
-        // Each failed look may create an error in memory, with the path of its value.
-        let error_bytes = looks.saturating_mul(ERROR_BYTES + text_bytes(value) as u64);
+        // Each failed look may create an error in memory, with the path of its value and a text of the schema.
+        let texts = text_bytes(value) as u64 + self.longest_text;
+        let error_bytes = (value_steps * self.size).saturating_mul(ERROR_BYTES + texts);
         let error = if error_bytes > ERRORS_BYTES_MAX {
             None
         } else {
@@ -112,11 +132,16 @@ impl Schema {
 /// Goes through a schema as if every reference were replaced by its target.
 struct Survey<'a> {
     root: &'a Value,
+    /// In draft 4, `id` is what `$id` is in later drafts.
+    is_draft_4: bool,
     /// The references that were followed to the present place.
     references: Vec<&'a str>,
     size: u64,
-    division_looks: u64,
-    compares_elements: bool,
+    /// For keywords whose work is more than one look.
+    extra_looks: u64,
+    state_looks: u64,
+    unique_count: u64,
+    longest_text: u64,
 }
 
 impl<'a> Survey<'a> {
@@ -138,6 +163,7 @@ impl<'a> Survey<'a> {
                     self.visit(value, depth + 1)?;
                 }
             }
+            Value::String(text) => self.longest_text = self.longest_text.max(text.len() as u64),
             _ => {}
         }
         Ok(())
@@ -151,8 +177,11 @@ impl<'a> Survey<'a> {
     ) -> Result<(), String> {
         match (name, value) {
             ("$ref", Value::String(reference)) => return self.follow(reference, depth),
-            ("$id", Value::String(_)) if depth > 0 => {
-                return Err("$id is possible at the top only".into());
+            ("$id" | "$schema", Value::String(_)) if depth > 0 => {
+                return Err(format!("{name} is possible at the top only"));
+            }
+            ("id", Value::String(_)) if depth > 0 && self.is_draft_4 => {
+                return Err("id is possible at the top only".into());
             }
             ("format", Value::String(format)) if format == "regex" => {
                 return Err("the format regex is not possible: to compile a pattern of an answer may take too long".into());
@@ -163,11 +192,26 @@ impl<'a> Survey<'a> {
                     "{name} is not possible: the work for an answer could not be limited"
                 ));
             }
-            ("uniqueItems", Value::Bool(true)) => self.compares_elements = true,
-            ("multipleOf", Value::Number(_)) => self.division_looks += DIVISION_LOOKS,
+            ("uniqueItems", Value::Bool(true)) => self.unique_count += 1,
+            ("multipleOf", Value::Number(_)) => self.extra_looks += DIVISION_LOOKS,
+            ("format", Value::String(_)) => self.extra_looks += FORMAT_LOOKS,
+            ("contentMediaType" | "contentEncoding", Value::String(_)) => {
+                self.extra_looks += CONTENT_LOOKS;
+            }
+            ("pattern", Value::String(pattern)) => self.take_pattern(pattern),
+            ("patternProperties", Value::Object(patterns)) => {
+                patterns.keys().for_each(|pattern| self.take_pattern(pattern));
+            }
             _ => {}
         }
         self.visit(value, depth + 1)
+    }
+
+    /// Alternatives are compared one by one, and an automaton that grows too large is searched state by state.
+    fn take_pattern(&mut self, pattern: &str) {
+        let states = Pattern::new(pattern).map_or(0, |pattern| pattern.repeated_states());
+        self.extra_looks += (pattern.len() / PATTERN_BYTES_PER_LOOK) as u64;
+        self.state_looks += (states * LOOKS_PER_STATE) as u64;
     }
 
     fn follow(&mut self, reference: &'a str, depth: usize) -> Result<(), String> {
@@ -238,5 +282,11 @@ const LOOKS_PER_STEP: u64 = 32;
 /// The looks that a `multipleOf` costs. Division by a number such as 0.0000001 is exact: it uses integers of a
 /// thousand bits.
 const DIVISION_LOOKS: u64 = 3000;
+const FORMAT_LOOKS: u64 = 50;
+/// The text is decoded and parsed.
+const CONTENT_LOOKS: u64 = 1000;
+const PATTERN_BYTES_PER_LOOK: usize = 8;
+/// For 256 bytes.
+const LOOKS_PER_STATE: usize = 64;
 const ERROR_BYTES: u64 = 500;
 const ERRORS_BYTES_MAX: u64 = 128 << 20;

@@ -169,6 +169,8 @@ fn a_definition_may_be_used_many_times() {
         "$defs": {"item": {"type": "string", "pattern": r"^[\w .-]{1,64}$"}}});
     let keys = json!({"check": "json-schema", "schema": schema});
     check(keys.clone(), json!({"answer": {"a": "x", "b": "y", "c": ["z"]}}), 1.0, "accepted");
+    let long = json!({"answer": {"c": vec!["a line of some words"; 3000]}});
+    check(keys.clone(), long, 1.0, "accepted");
     check(keys, json!({"answer": {"a": "x", "c": [""]}}), 0.0, "/c/0");
     check(
         json!({"check": "json-schema", "schema": forked_tree(5)}),
@@ -275,6 +277,46 @@ fn a_slow_check_is_not_evaluated_at_once() {
     assert!(!is_answered(&tree, json), "many values");
 }
 
+/// Pairs of integers that are one number as floating-point numbers, so that their hashes are equal.
+fn equal_hashes(count: u64) -> String {
+    let number = |offset: u64| (u64::MAX - (1 << 20)) + offset % 1000;
+    let pairs = (0..count).map(|index| format!("[{},{}]", number(index / 80), number(index % 80)));
+    format!("[{}]", pairs.collect::<Vec<_>>().join(","))
+}
+
+/// A text of a and b in an order without a pattern.
+fn mixed(length: usize) -> String {
+    let mut state = 1_u64;
+    let mut letter = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        if state >> 63 == 0 { 'a' } else { 'b' }
+    };
+    (0..length).map(|_| letter()).collect()
+}
+
+#[test]
+fn a_schema_below_the_top_has_no_name_of_its_own() {
+    let inner = json!({"definitions": {"b": {"anyOf": [{"type": "array", "items": {"$ref": "#/definitions/b"}}]}},
+        "allOf": [{"$ref": "#/definitions/b"}]});
+    let named = |key: &str, value: &str, root: &str| {
+        let mut inner = inner.clone();
+        inner[key] = value.into();
+        json!({"check": "json-schema", "schema": {"$schema": root, "definitions": {"b": {}}, "allOf": [inner]}})
+    };
+    let draft_4 = "http://json-schema.org/draft-04/schema#";
+    let newest = "https://json-schema.org/draft/2020-12/schema";
+    for (key, value, root) in [("id", "http://x/e", draft_4), ("$schema", draft_4, newest)] {
+        let problems = new(named(key, value, root), Path::new(".")).unwrap_err();
+        assert_eq!(problems[0].message, format!("{key} is possible at the top only"));
+    }
+    check(
+        json!({"check": "json-schema", "schema": {"properties": {"id": {"const": "a"}}}}),
+        json!({"answer": {"id": "a"}}),
+        1.0,
+        "accepted",
+    );
+}
+
 #[test]
 fn hostile_json_does_not_delay_a_schema() {
     let empties = |count: usize| {
@@ -333,6 +375,21 @@ fn hostile_json_does_not_delay_a_schema() {
             list("\"a@b.c\","),
         ),
         (json!({"type": "array"}), nested("[[", "", "]]")),
+        (json!({"allOf": vec![json!({"uniqueItems": true}); 100]}), equal_hashes(6400)),
+        (json!({"pattern": "a[ab]{1000}c"}), json!(mixed(1_000_000)).to_string()),
+        (json!({"pattern": "a[ab]{2000}c"}), json!(mixed(1_000_000)).to_string()),
+        (
+            json!({"$schema": "http://json-schema.org/draft-07/schema#", "allOf": vec![json!({"contentMediaType": "application/json"}); 4900]}),
+            json!(format!("[{}1]", "1,".repeat(500_000))).to_string(),
+        ),
+        (
+            json!({"$schema": "http://json-schema.org/draft-07/schema#", "items": {"allOf": vec![json!({"format": "hostname"}); 900]}}),
+            list("\"xn--bcher-kva\","),
+        ),
+        (
+            json!({"anyOf": vec![json!({"items": {"required": ["x".repeat(1_000_000)]}}); 2]}),
+            format!("[{}{{}}]", "{},".repeat(1300)),
+        ),
     ];
     for (schema, answer) in cases {
         let start = Stopwatch::start();
