@@ -115,16 +115,24 @@ fn forms_of(key: &str) -> Vec<String> {
         key.to_owned(),
         json.to_owned(),
         json.replace('/', "\\/"),
-        in_ascii(json),
+        in_ascii(json, false),
+        in_ascii(json, true),
+        in_ascii(&json.replace('/', "\\/"), false),
+        in_ascii(&json.replace('/', "\\/"), true),
         attribute.replace('\'', "&#39;"),
         attribute.replace('\'', "&#x27;"),
+        html.replace('\'', "&#39;"),
+        html.replace('\'', "&#x27;"),
+        attribute,
         html,
         each_byte(|byte| format!("{byte:02x}")),
         each_byte(|byte| format!("{byte:02X}")),
         each_byte(|byte| format!("%{byte:02x}")),
         each_byte(|byte| format!("%{byte:02X}")),
-        each_byte(|byte| plain(byte).unwrap_or_else(|| format!("%{byte:02x}"))),
-        each_byte(|byte| plain(byte).unwrap_or_else(|| format!("%{byte:02X}"))),
+        each_byte(|byte| plain(byte, b"").unwrap_or_else(|| format!("%{byte:02x}"))),
+        each_byte(|byte| plain(byte, b"").unwrap_or_else(|| format!("%{byte:02X}"))),
+        each_byte(|byte| plain(byte, b"/").unwrap_or_else(|| format!("%{byte:02X}"))),
+        each_byte(|byte| plain(byte, b"!'()*").unwrap_or_else(|| format!("%{byte:02X}"))),
     ];
     for bytes_before in 0..=2 {
         let bytes = [&[0; 2][..bytes_before], key.as_bytes()].concat();
@@ -137,17 +145,19 @@ fn forms_of(key: &str) -> Vec<String> {
 }
 
 /// JSON with an escape for each character that is not ASCII.
-fn in_ascii(json: &str) -> String {
+fn in_ascii(json: &str, is_upper_case: bool) -> String {
     let escaped = |unit: u16| match u8::try_from(unit) {
         Ok(byte) if byte.is_ascii() => char::from(byte).to_string(),
+        _ if is_upper_case => format!("\\u{unit:04X}"),
         _ => format!("\\u{unit:04x}"),
     };
     json.encode_utf16().map(escaped).collect()
 }
 
 /// The byte as text, if encoders leave it as it is; `None` if they percent-encode it.
-fn plain(byte: u8) -> Option<String> {
-    let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+fn plain(byte: u8, others: &[u8]) -> Option<String> {
+    let is_plain =
+        byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || others.contains(&byte);
     is_plain.then(|| char::from(byte).to_string())
 }
 

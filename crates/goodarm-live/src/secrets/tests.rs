@@ -32,7 +32,7 @@ fn check_with(secrets: &Secrets, text: &str, expected: &str) {
 const KEY: &str = "a/é&\"'<>\\?????~9";
 
 /// The text in every encoding that `SECURITY.md` promises to recognise, but for Base64.
-fn encodings(text: &str) -> [String; 13] {
+fn encodings(text: &str) -> [String; 21] {
     let each = |form: fn(char) -> String| text.chars().map(form).collect::<String>();
     let bytes = |form: fn(u8) -> String| text.bytes().map(form).collect::<String>();
     [
@@ -44,7 +44,25 @@ fn encodings(text: &str) -> [String; 13] {
             ' '..='~' => c.into(),
             _ => format!("\\u{:04x}", u32::from(c)),
         }),
+        each(|c| match c {
+            '"' | '\\' => format!("\\{c}"),
+            ' '..='~' => c.into(),
+            _ => format!("\\u{:04X}", u32::from(c)),
+        }),
+        each(|c| match c {
+            '"' | '\\' | '/' => format!("\\{c}"),
+            ' '..='~' => c.into(),
+            _ => format!("\\u{:04x}", u32::from(c)),
+        }),
+        each(|c| match c {
+            '"' | '\\' | '/' => format!("\\{c}"),
+            ' '..='~' => c.into(),
+            _ => format!("\\u{:04X}", u32::from(c)),
+        }),
         each(|c| html(c).unwrap_or_else(|| c.into())),
+        each(|c| if c == '"' { "&quot;".into() } else { html(c).unwrap_or_else(|| c.into()) }),
+        each(|c| if c == '\'' { "&#39;".into() } else { html(c).unwrap_or_else(|| c.into()) }),
+        each(|c| if c == '\'' { "&#x27;".into() } else { html(c).unwrap_or_else(|| c.into()) }),
         each(|c| match c {
             '"' => "&quot;".into(),
             '\'' => "&#39;".into(),
@@ -61,6 +79,14 @@ fn encodings(text: &str) -> [String; 13] {
         bytes(|byte| format!("%{byte:02X}")),
         bytes(|byte| unreserved(byte).map_or_else(|| format!("%{byte:02x}"), String::from)),
         bytes(|byte| unreserved(byte).map_or_else(|| format!("%{byte:02X}"), String::from)),
+        bytes(|byte| match byte {
+            b'/' => "/".into(),
+            _ => unreserved(byte).map_or_else(|| format!("%{byte:02X}"), String::from),
+        }),
+        bytes(|byte| match byte {
+            b'!' | b'\'' | b'(' | b')' | b'*' => char::from(byte).into(),
+            _ => unreserved(byte).map_or_else(|| format!("%{byte:02X}"), String::from),
+        }),
     ]
 }
 
