@@ -174,9 +174,9 @@ pub fn unescape_formula(cell: &str) -> &str {
 /// A number may begin with a sign, and is not escaped.
 fn is_formula_after_apostrophes(text: &str) -> bool {
     let text = text.trim_start_matches('\'');
+    let is_number = text.parse::<f64>().is_ok_and(f64::is_finite);
     let begins = |text: &str| text.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
-    (begins(text.trim_start()) || text.starts_with(['\t', '\r', '\n']))
-        && text.parse::<f64>().is_err()
+    (begins(text.trim_start()) || text.starts_with(['\t', '\r', '\n'])) && !is_number
 }
 
 fn write_column<T: DataType<T = V>, V: Clone>(
@@ -231,6 +231,7 @@ mod tests {
             "'a",
             "-",
             "＝1",
+            "-inf",
             "-5",
             "+0.5e3",
             "a=b",
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!(read, texts);
         let is_escaped = |(text, cell): &(&str, &String)| text != cell;
         let escaped = texts.into_iter().zip(&cells).filter(is_escaped).count();
-        assert_eq!(escaped, 11, "{cells:?}");
+        assert_eq!(escaped, 12, "{cells:?}");
         assert!(
             cells
                 .iter()

@@ -1,7 +1,7 @@
 //! CSV and TSV: a header row with names, then rows of texts.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Cursor, Read};
 
 use csv::{ByteRecord, ReaderBuilder};
 
@@ -17,10 +17,10 @@ pub(super) fn read(
     delimiter: u8,
     mut intake: Intake<'_>,
 ) -> Result<Candidates, CandidatesErrorKind> {
-    let delimiter = match input.fill_buf() {
-        Ok(start) if delimiter == b',' => comma_or_semicolon(start),
-        _ => delimiter,
-    };
+    let mut header = Vec::new();
+    (&mut input).take(HEADER_BYTES_MAX).read_until(b'\n', &mut header)?;
+    let delimiter = if delimiter == b',' { comma_or_semicolon(&header) } else { delimiter };
+    let input = Cursor::new(header).chain(input);
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true) // so that all rows of a wrong length are found, not only the first
@@ -60,12 +60,23 @@ pub(super) fn read(
     intake.finish()
 }
 
-/// The delimiter of the columns. Where decimals have commas, it is a semicolon; then the names contain no
-/// comma.
-fn comma_or_semicolon(start: &[u8]) -> u8 {
-    let names = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    if names.contains(&b';') && !names.contains(&b',') { b';' } else { b',' }
+/// The delimiter of the columns: where decimals have commas, it is a semicolon. It is the one that is more often
+/// between the names, outside quotes.
+fn comma_or_semicolon(header: &[u8]) -> u8 {
+    let (mut commas, mut semicolons, mut is_quoted) = (0, 0, false);
+    for byte in header {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            b',' if !is_quoted => commas += 1,
+            b';' if !is_quoted => semicolons += 1,
+            _ => {}
+        }
+    }
+    if semicolons > commas { b';' } else { b',' }
 }
+
+/// The most bytes that the delimiter is chosen by.
+const HEADER_BYTES_MAX: u64 = 64 << 10;
 
 /// Appends a row as an object, given the text before each value; `None` if it is not UTF-8.
 fn write(prefixes: &[String], record: &ByteRecord, json: &mut String) -> Option<()> {

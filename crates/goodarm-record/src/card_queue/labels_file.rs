@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use goodarm_data::bounds::packing_of;
 use goodarm_data::candidates::{Candidates, CandidatesErrorKind};
 use goodarm_data::table::unescape_formula;
 use goodarm_files::{did_you_mean, first_of};
@@ -39,7 +40,9 @@ pub fn take(
         CandidatesErrorKind::Empty(_) => at("there are no labels in it"),
         _ => CardQueueError::Folder(error.to_string()),
     })?;
-    let mut import = LabelImport::new(labeller, queue.statuses(labeller)?);
+    let name = packing_of(path).0;
+    let is_table = name.ends_with(".csv") || name.ends_with(".tsv");
+    let mut import = LabelImport::new(labeller, is_table, queue.statuses(labeller)?);
     let mut faults = Vec::new();
     for arm in rows.arms() {
         if let Err(fault) = import.take(rows.get(arm).fields(), rows.line(arm)) {
@@ -57,6 +60,8 @@ pub fn take(
 /// The rows that were read and checked so far.
 struct LabelImport<'a> {
     labeller: &'a str,
+    /// Whether the file is CSV or TSV, where texts that begin like formulas are escaped.
+    is_table: bool,
     cards: Vec<CardStatus>,
     by_key: HashMap<String, usize>,
     by_id: HashMap<String, Vec<usize>>,
@@ -68,13 +73,14 @@ struct LabelImport<'a> {
 }
 
 impl<'a> LabelImport<'a> {
-    fn new(labeller: &'a str, cards: Vec<CardStatus>) -> Self {
+    fn new(labeller: &'a str, is_table: bool, cards: Vec<CardStatus>) -> Self {
         let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, card) in cards.iter().enumerate() {
             by_id.entry(card.id.clone()).or_default().push(index);
         }
         Self {
             labeller,
+            is_table,
             by_key: cards.iter().map(|card| card.key.clone()).zip(0..).collect(),
             by_id,
             cards,
@@ -120,14 +126,14 @@ impl<'a> LabelImport<'a> {
 
     /// Which card a row is about.
     fn find(&self, row: &Map<String, Value>) -> Result<usize, String> {
-        let name = |text: &str| if text.is_empty() { None } else { Some(text.to_owned()) };
-        if let Some(key) = column(row, "key").as_deref().and_then(name) {
-            let found = readings(&key).iter().find_map(|key| self.by_key.get(*key));
+        let name = |text: &str| (!text.trim().is_empty()).then(|| text.to_owned());
+        if let Some(key) = text_of(row, "key").as_deref().and_then(name) {
+            let found = readings(&key, self.is_table).find_map(|key| self.by_key.get(key));
             return found.copied().ok_or_else(|| unknown("key", &key, self.by_key.keys()));
         }
-        let id = column(row, "id").ok_or_else(|| no_column(row, "id"))?;
+        let id = text_of(row, "id").ok_or_else(|| no_column(row, "id"))?;
         let id = name(&id).ok_or("the id is empty")?;
-        match readings(&id).iter().find_map(|id| self.by_id.get(*id)).map(Vec::as_slice) {
+        match readings(&id, self.is_table).find_map(|id| self.by_id.get(id)).map(Vec::as_slice) {
             Some([index]) => Ok(*index),
             Some(_) => Err(format!("{id:?} is on several cards: give their key, as in the export")),
             None => Err(unknown("id", &id, self.by_id.keys())),
@@ -155,20 +161,27 @@ impl<'a> LabelImport<'a> {
     }
 }
 
-/// A value of a row as text; the case of the column's name does not matter.
+/// A value of a row as text, without blanks around it.
 pub(super) fn column(row: &Map<String, Value>, name: &str) -> Option<String> {
+    text_of(row, name).map(|text| text.trim().to_owned())
+}
+
+/// A value of a row as text; the case of the column's name does not matter.
+fn text_of(row: &Map<String, Value>, name: &str) -> Option<String> {
     let is_it = |found: &str| found.trim().eq_ignore_ascii_case(name);
     let value = row.get(name).or_else(|| row.iter().find(|(it, _)| is_it(it)).map(|(_, it)| it))?;
     Some(match value {
-        Value::String(text) => text.trim().to_owned(),
+        Value::String(text) => text.clone(),
         Value::Null => String::new(),
         value => value.to_string(),
     })
 }
 
-/// The text that the export wrote as this cell, then the cell as it is: a spreadsheet may have removed the apostrophe.
-fn readings(cell: &str) -> [&str; 2] {
-    [unescape_formula(cell), cell]
+/// What the text of an id or a key may stand for, the most likely first. In a table it is as the export wrote it; a
+/// spreadsheet may have removed the apostrophe, and blanks may have been added.
+fn readings(text: &str, is_table: bool) -> impl Iterator<Item = &str> {
+    let exact = if is_table { unescape_formula(text) } else { text };
+    [exact, text, unescape_formula(text.trim()), text.trim()].into_iter()
 }
 
 fn no_column(row: &Map<String, Value>, name: &str) -> String {

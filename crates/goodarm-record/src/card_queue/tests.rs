@@ -198,6 +198,28 @@ fn the_columns_of_an_export_are_as_documented_and_nothing_in_it_is_a_formula() {
 }
 
 #[test]
+fn ids_that_differ_by_a_blank_or_an_apostrophe_are_told_apart() {
+    let files = Files::new();
+    let ids = ["a", "a ", "=x", "'=x"];
+    let cards = || MemoryQueue::new(ids.map(|id| card(id, ReplyForm::Verdict, &[])).into());
+    let json: String = ids
+        .iter()
+        .zip(["r", "w", "w", "r"])
+        .map(|(id, label)| format!("{}\n", serde_json::json!({"id": id, "label": label})))
+        .collect();
+    let texts = [
+        ("a.jsonl", json.as_str()),
+        ("a.csv", "id,label\na,r\n\"a \",w\n'=x,w\n''=x,r\n"),
+        ("b.csv", "place;id;label\n1;a;r\n2;\"a \";w\n3;'=x;w\n4;''=x;r\n"),
+    ];
+    for (name, text) in texts {
+        let mut queue = cards();
+        files.take(&mut queue, name, text).expect("all are known");
+        assert_eq!(queue.letters(), "rwwr", "{name}");
+    }
+}
+
+#[test]
 fn rows_behind_a_gap_are_not_taken_and_the_gap_is_named() {
     let (files, mut queue) = (Files::new(), MemoryQueue::verdicts(6));
     let text = "id;label\nq6;r\nq2;r\nq1;w\nq3;\nq4;r\n";
