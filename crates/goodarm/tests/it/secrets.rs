@@ -116,6 +116,24 @@ fn a_server_that_repeats_the_key_gets_it_nowhere() {
 
 /// Where texts are cut, half a key would stand that nobody recognises.
 #[test]
+fn a_proxy_that_is_no_address_is_refused_unless_the_server_is_local() {
+    let dry_run = |url: &str, proxy: &str| {
+        let place = place(&http(url));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
+        command.args(["run", &place.argument("job.toml"), "--dry-run"]);
+        let output = command.env("TEST_API_KEY", KEY).env("HTTPS_PROXY", proxy).output();
+        let output = output.expect("the tool starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, told) = dry_run("https://judge.example/score", "http://name:secret-word@host:port");
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("HTTPS_PROXY is not the address of a proxy"), "{told}");
+    assert!(!told.contains("secret-word"), "{told}");
+    assert_eq!(dry_run("https://judge.example/score", "http://host:3128").0, Some(0));
+    assert_eq!(dry_run("http://127.0.0.1:1/score", "http://host:port").0, Some(0));
+}
+
+#[test]
 fn a_key_is_struck_out_before_a_text_is_cut() {
     let reply_bytes_max = 16 << 10;
     for form in &forms()[..3] {
