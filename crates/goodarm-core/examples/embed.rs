@@ -7,8 +7,8 @@ use std::error::Error;
 
 use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::{
-    Ask, AttributeSpec, Call, Cost, CountedFailure, Event, Failure, Guarantee, Outcome, Problem,
-    ProblemSpec, ScoreModel, Session, Target, VoidFailure,
+    Ask, AttributeSpec, Bill, Call, Cost, CountedFailure, Event, Failure, Guarantee, Outcome,
+    Problem, ProblemSpec, ScoreModel, Session, Target, VoidFailure,
 };
 
 /// Six answers, a free check and a judge; both have a price, which is a ceiling.
@@ -32,27 +32,29 @@ fn problem() -> Result<Problem, Box<dyn Error>> {
 }
 
 /// What came of a call, and its bill: your verifiers go here. The third answer is bad.
-fn outcome(call: &Call) -> (Outcome, Cost) {
+fn outcome(call: &Call) -> (Outcome, Bill) {
     let Target::Arm(arm, verifier) = call.target else { unreachable!("there are no questions") };
     if verifier.0 == 0 {
-        return (Outcome::Score(1.0), call.ceiling);
+        return (Outcome::Score(1.0), call.ceiling.into());
     }
     if call.ticket.0 % 7 == 3 && call.attempt == 0 {
         // Will be asked again, in its place.
-        return (Outcome::Failed(Failure::Void(VoidFailure::RateLimited)), Cost::ZERO);
+        return (Outcome::Failed(Failure::Void(VoidFailure::RateLimited)), Bill::ZERO);
     }
     if call.ticket.0 % 31 == 30 {
-        // Counts as the lowest score.
-        return (Outcome::Failed(Failure::Counted(CountedFailure::TimedOut)), call.ceiling);
+        // Counts as the lowest score. Its bill is not known: probably half of the ceiling, at most all of it.
+        let probable = Cost::from_picos(call.ceiling.picos() / 2);
+        let outcome = Outcome::Failed(Failure::Counted(CountedFailure::TimedOut));
+        return (outcome, Bill::unknown(probable, call.ceiling));
     }
-    (Outcome::Score(if arm.0 == 2 { 0.0 } else { 1.0 }), call.ceiling)
+    (Outcome::Score(if arm.0 == 2 { 0.0 } else { 1.0 }), call.ceiling.into())
 }
 
 /// Tells the session what came of one call, and gives the event to be logged.
 fn settle(session: &mut Session, call: &Call) -> Result<Event, Box<dyn Error>> {
-    let (outcome, cost) = outcome(call);
-    session.settle(call.ticket, &outcome, cost)?;
-    Ok(Event::Settled { ticket: call.ticket, outcome, cost })
+    let (outcome, bill) = outcome(call);
+    session.settle(call.ticket, &outcome, bill)?;
+    Ok(Event::Settled { ticket: call.ticket, outcome, bill })
 }
 
 /// Drives a session until the log has `events_max` events, or to its end; `log` is what a program keeps on its disk.
@@ -92,11 +94,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     session.replay(log.iter().cloned())?;
     let lost: Vec<_> = session.books().outstanding().collect();
     for &ticket in &lost {
-        // They may have been made: spent, and the lowest score.
-        let cost = Cost::of_price(0.02)?;
+        // They may have been made: the lowest score, and a bill that is not known.
+        let price = Cost::of_price(0.02)?;
+        let bill = Bill::unknown(price, price);
         let outcome = Outcome::Failed(Failure::Counted(CountedFailure::Lost));
-        session.settle(ticket, &outcome, cost)?;
-        log.push(Event::Settled { ticket, outcome, cost });
+        session.settle(ticket, &outcome, bill)?;
+        log.push(Event::Settled { ticket, outcome, bill });
     }
     drive(&mut session, &mut log, usize::MAX)?;
 
@@ -104,7 +107,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ledger = session.books().ledger();
     println!("{} calls were lost in the crash", lost.len());
     println!("certified {certified:?}");
-    println!("spent {} of {}, reserved {}", ledger.settled(), ledger.budget(), ledger.reserved());
+    println!(
+        "spent about {} of {}, at most {}",
+        ledger.settled(),
+        ledger.budget(),
+        ledger.possible()
+    );
 
     let mut again = Session::new(problem()?, Rcb::new());
     again.replay(log)?;

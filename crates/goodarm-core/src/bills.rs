@@ -42,15 +42,24 @@ pub struct BillTotals {
     pub spent: Cost,
     /// The sum of their squares.
     squares: f64,
+    /// The number of bills above 0.
+    paid_count: u64,
 }
 
 impl BillTotals {
-    pub(crate) const NONE: Self = Self { count: 0, spent: Cost::ZERO, squares: 0.0 };
+    pub(crate) const NONE: Self = Self { count: 0, spent: Cost::ZERO, squares: 0.0, paid_count: 0 };
 
     pub(crate) fn take(&mut self, bill: Cost) {
         self.count += 1;
         self.spent = self.spent.saturating_add(bill);
         self.squares += bill.units() * bill.units();
+        self.paid_count += u64::from(bill > Cost::ZERO);
+    }
+
+    /// The mean of the bills above 0, rounded up; `None` if there are none.
+    pub(crate) fn mean_paid(&self) -> Option<Cost> {
+        let count = u128::from(self.paid_count);
+        (count > 0).then(|| Cost::from_picos(self.spent.picos().div_ceil(count)))
     }
 
     /// The mean cost of a call, where the ceiling counts as one more bill.

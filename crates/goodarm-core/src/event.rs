@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::books::{AddArmsError, Books, DispatchError, LendError, SettleError, Settlement};
 use crate::call::{Call, Loan, Target, Ticket};
 use crate::cost::Cost;
+use crate::ledger::Bill;
 use crate::outcome::Outcome;
 use crate::units::ArmId;
 
@@ -29,7 +30,7 @@ pub enum Event {
         /// Its outcome.
         outcome: Outcome,
         /// Its bill.
-        cost: Cost,
+        bill: Bill,
     },
     /// The budget was raised.
     BudgetRaised {
@@ -110,8 +111,8 @@ impl Books {
             Event::Asked { ticket, target, loan } => {
                 self.apply_asked(ticket, target, loan)?;
             }
-            Event::Settled { ticket, ref outcome, cost } => {
-                return Ok(self.settle(ticket, outcome, cost)?);
+            Event::Settled { ticket, ref outcome, bill } => {
+                return Ok(self.settle(ticket, outcome, bill)?);
             }
             Event::BudgetRaised { budget } if self.raise_budget(budget) => {}
             Event::BudgetRaised { .. } => return Err(EventError::BudgetLowered),

@@ -1,15 +1,63 @@
 //! The budget: reserve before a call, settle after it. Integers only.
 //!
-//! A call is dispatched only if settled + reserved + its ceiling fits the budget. A bill above its
-//! ceiling is recorded in full, reported as an overrun, and reduces the money left.
+//! There are two amounts. *Settled* is what is believed to be owed. *Possible* is the most that may be owed: settled,
+//! and the rest up to the ceiling for each call in flight and for each call whose bill is not known. A call is
+//! dispatched only if possible + its ceiling fits the budget. A bill above its ceiling is recorded in full, reported as
+//! an overrun, and reduces the money left.
 
 use crate::cost::Cost;
 
-/// The budget, and the money that is settled, reserved or left.
+/// What a call costs. The two amounts differ if the bill is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bill {
+    settled: Cost,
+    possible: Cost,
+}
+
+impl Bill {
+    /// A call that costs nothing.
+    pub const ZERO: Self = Self::known(Cost::ZERO);
+
+    /// A bill that is known.
+    pub const fn known(cost: Cost) -> Self {
+        Self { settled: cost, possible: cost }
+    }
+
+    /// A bill that is not known: the amount that is believed to be owed, and the most that may be owed. If the first
+    /// is larger, it is also the most.
+    pub const fn unknown(settled: Cost, possible: Cost) -> Self {
+        let possible = if settled.picos() > possible.picos() { settled } else { possible };
+        Self { settled, possible }
+    }
+
+    /// What is believed to be owed.
+    pub const fn settled(self) -> Cost {
+        self.settled
+    }
+
+    /// The most that may be owed.
+    pub const fn possible(self) -> Cost {
+        self.possible
+    }
+
+    /// The amount that may be owed beyond what is settled; 0 if the bill is known.
+    pub const fn uncertain(self) -> Cost {
+        self.possible.saturating_sub(self.settled)
+    }
+}
+
+impl From<Cost> for Bill {
+    fn from(cost: Cost) -> Self {
+        Self::known(cost)
+    }
+}
+
+/// The budget, and the money that is settled, uncertain, reserved or left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ledger {
     budget: Cost,
     settled: Cost,
+    uncertain: Cost,
     reserved: Cost,
     overrun_count: u64,
     overrun: Cost,
@@ -21,6 +69,7 @@ impl Ledger {
         Self {
             budget,
             settled: Cost::ZERO,
+            uncertain: Cost::ZERO,
             reserved: Cost::ZERO,
             overrun_count: 0,
             overrun: Cost::ZERO,
@@ -32,9 +81,20 @@ impl Ledger {
         self.budget
     }
 
-    /// The cost of finished calls.
+    /// What is believed to be owed for finished calls.
     pub const fn settled(&self) -> Cost {
         self.settled
+    }
+
+    /// What may be owed for finished calls beyond [`Self::settled`], because their bills are not known.
+    pub const fn uncertain(&self) -> Cost {
+        self.uncertain
+    }
+
+    /// The most that may be owed: settled, uncertain and reserved. It never exceeds the budget, unless a bill exceeds
+    /// its ceiling.
+    pub const fn possible(&self) -> Cost {
+        self.settled.saturating_add(self.uncertain).saturating_add(self.reserved)
     }
 
     /// The ceilings of calls in flight, and of void calls that will be retried.
@@ -42,9 +102,9 @@ impl Ledger {
         self.reserved
     }
 
-    /// The money that is neither settled nor reserved.
+    /// The money that is neither settled, uncertain nor reserved.
     pub const fn left(&self) -> Cost {
-        self.budget.saturating_sub(self.settled).saturating_sub(self.reserved)
+        self.budget.saturating_sub(self.possible())
     }
 
     /// The number of bills above their ceiling.
@@ -59,7 +119,7 @@ impl Ledger {
 
     /// Whether one more call with this ceiling fits.
     pub fn fits(&self, ceiling: Cost) -> bool {
-        self.settled.saturating_add(self.reserved).saturating_add(ceiling) <= self.budget
+        self.possible().saturating_add(ceiling) <= self.budget
     }
 
     /// Reserves the ceiling of a call that is about to start. Panics if it does not fit.
@@ -73,12 +133,14 @@ impl Ledger {
     }
 
     /// Takes the bill of a call whose ceiling was reserved.
-    pub fn settle(&mut self, ceiling: Cost, bill: Cost) {
+    pub fn settle(&mut self, ceiling: Cost, bill: impl Into<Bill>) {
+        let bill = bill.into();
         self.release(ceiling);
-        self.settled = self.settled.saturating_add(bill);
-        if bill > ceiling {
+        self.settled = self.settled.saturating_add(bill.settled);
+        self.uncertain = self.uncertain.saturating_add(bill.uncertain());
+        if bill.possible > ceiling {
             self.overrun_count += 1;
-            self.overrun = self.overrun.saturating_add(bill - ceiling);
+            self.overrun = self.overrun.saturating_add(bill.possible - ceiling);
         }
     }
 
@@ -124,6 +186,16 @@ mod tests {
         assert!(!ledger.fits(dime()));
         ledger.settle(Cost::from_units(1), dime());
         assert_eq!(ledger.left(), Cost::of_price(0.9).unwrap());
+    }
+
+    #[test]
+    fn an_unknown_bill_keeps_its_ceiling_from_other_calls() {
+        let mut ledger = Ledger::new(Cost::from_units(1));
+        ledger.reserve(Cost::from_units(1));
+        ledger.settle(Cost::from_units(1), Bill::unknown(dime(), Cost::from_units(1)));
+        assert_eq!((ledger.settled(), ledger.possible()), (dime(), Cost::from_units(1)));
+        assert_eq!((ledger.left(), ledger.overrun_count()), (Cost::ZERO, 0));
+        assert!(!ledger.fits(dime()));
     }
 
     #[test]

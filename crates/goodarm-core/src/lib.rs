@@ -87,7 +87,10 @@ pub use crate::claim::Claim;
 pub use crate::cost::Cost;
 pub use crate::event::{Event, EventError};
 pub use crate::guarantee::lending::Lending;
-pub use crate::outcome::{BlockingFailure, CountedFailure, Failure, Outcome, VoidFailure};
+pub use crate::ledger::Bill;
+pub use crate::outcome::{
+    BlockingFailure, CountedFailure, Failure, Outcome, REPEATS_MAX, VoidFailure,
+};
 pub use crate::policy::{Choice, Policy};
 pub use crate::problem::design::{Design, GeneratorSpec, Questions, QuestionsSpec, ScoredBy};
 pub use crate::problem::{

@@ -73,9 +73,10 @@ pub enum VoidFailure {
     NotConnected,
     /// The call was throttled before any work, as with HTTP status 429.
     RateLimited,
-    /// The reply of an exact verifier was lost. The call is paid, since the verifier may have done the work, and
-    /// made again, since the score never changes. For any other verifier this failure counts as the lowest score.
-    LostRepeatable,
+    /// An exact verifier gave no verdict: it failed, or its reply was lost. The call may have a bill, since the verifier
+    /// may have done the work. It is made again, at most [`REPEATS_MAX`] times, since the score never changes: this is
+    /// not a second chance. After that, and for any other verifier, this failure counts as the lowest score.
+    NoVerdict,
 }
 
 /// Failures that end a pair's stream.
@@ -106,12 +107,15 @@ pub enum CountedFailure {
     GivenUp,
 }
 
+/// How often a call of an exact verifier without a verdict is made again.
+pub const REPEATS_MAX: u32 = 3;
+
 impl Failure {
     /// Every failure.
     pub const ALL: [Self; 12] = [
         Self::Void(VoidFailure::NotConnected),
         Self::Void(VoidFailure::RateLimited),
-        Self::Void(VoidFailure::LostRepeatable),
+        Self::Void(VoidFailure::NoVerdict),
         Self::Blocking(BlockingFailure::BelowLowest),
         Self::Blocking(BlockingFailure::Exhausted),
         Self::Counted(CountedFailure::TimedOut),
@@ -143,11 +147,11 @@ impl Failure {
         Self::ALL.into_iter().find(|failure| failure.code() == code)
     }
 
-    /// Whether a call with this failure costs nothing. A call whose reply was lost is paid, since the service may
+    /// Whether a call with this failure costs nothing. A call without a verdict may have a bill, since the service may
     /// have done the work.
     pub const fn is_free(self) -> bool {
         match self {
-            Self::Void(failure) => !matches!(failure, VoidFailure::LostRepeatable),
+            Self::Void(failure) => !matches!(failure, VoidFailure::NoVerdict),
             Self::Blocking(failure) => matches!(failure, BlockingFailure::Exhausted),
             Self::Counted(_) => false,
         }
@@ -158,7 +162,7 @@ impl Failure {
         match self {
             Self::Void(VoidFailure::NotConnected) => ("not-connected", 1),
             Self::Void(VoidFailure::RateLimited) => ("rate-limited", 2),
-            Self::Void(VoidFailure::LostRepeatable) => ("lost-to-be-repeated", 3),
+            Self::Void(VoidFailure::NoVerdict) => ("no-verdict", 3),
             Self::Counted(CountedFailure::TimedOut) => ("timed-out", 65),
             Self::Counted(CountedFailure::Crashed) => ("crashed", 66),
             Self::Counted(CountedFailure::Unreadable) => ("unreadable", 67),

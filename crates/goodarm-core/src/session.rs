@@ -11,6 +11,7 @@ use crate::books::{
 use crate::call::{Call, Loan, Role, Source, Target, Ticket};
 use crate::cost::Cost;
 use crate::event::{Event, EventError};
+use crate::ledger::Bill;
 use crate::outcome::Outcome;
 use crate::outlook::certification_cost_min;
 use crate::policy::{Choice, Policy};
@@ -265,9 +266,9 @@ impl Session {
         &mut self,
         ticket: Ticket,
         outcome: &Outcome,
-        cost: Cost,
+        bill: impl Into<Bill>,
     ) -> Result<Settlement, SettleError> {
-        let settled = self.books.settle(ticket, outcome, cost)?;
+        let settled = self.books.settle(ticket, outcome, bill)?;
         self.deliver();
         Ok(settled)
     }
@@ -471,4 +472,4 @@ const CHANCE_CHECK_SHARE: f64 = 0.02;
 
 /// A version. It is raised whenever the same outcomes would lead to another call, certificate or bill. A run can be
 /// resumed only under the number with which it began.
-pub const DECISIONS: u32 = 2;
+pub const DECISIONS: u32 = 3;

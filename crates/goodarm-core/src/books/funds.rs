@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::bills::BillTotals;
 use crate::books::Change;
 use crate::cost::Cost;
-use crate::ledger::Ledger;
+use crate::ledger::{Bill, Ledger};
 use crate::problem::Problem;
 use crate::units::ServiceId;
 
@@ -40,6 +40,12 @@ impl Lane {
     /// Calls in flight.
     pub const fn in_flight_count(&self) -> usize {
         self.in_flight_count as usize
+    }
+
+    /// The expected cost of a call that may have been made: the mean of all bills above 0, or [`Self::price`] before
+    /// the first one. At most [`Self::price`].
+    pub fn typical_bill(&self) -> Cost {
+        self.bills.mean_paid().map_or(self.price, |mean| mean.min(self.price))
     }
 
     /// Whether calls of this service take hours.
@@ -109,7 +115,7 @@ impl Funds {
     }
 
     /// Settles the bill of a call that is no longer in flight. Returns whether the service was at its limit.
-    pub(super) fn end_call(&mut self, service: ServiceId, ceiling: Cost, bill: Cost) -> bool {
+    pub(super) fn end_call(&mut self, service: ServiceId, ceiling: Cost, bill: Bill) -> bool {
         self.ledger.settle(ceiling, bill);
         let lane = &mut self.lanes[service.index()];
         lane.in_flight_count -= 1;

@@ -6,7 +6,8 @@ use crate::books::streams::{InFlight, StreamPosition};
 use crate::books::{Books, Change};
 use crate::call::{Source, Target, Ticket};
 use crate::cost::Cost;
-use crate::outcome::{Failure, Outcome, VoidFailure};
+use crate::ledger::Bill;
+use crate::outcome::{Failure, Outcome, REPEATS_MAX, VoidFailure};
 use crate::problem::{Guarantee, Problem, ScoreError};
 use crate::units::{ArmId, AttributeId};
 
@@ -47,8 +48,9 @@ impl Books {
         &mut self,
         ticket: Ticket,
         outcome: &Outcome,
-        bill: Cost,
+        bill: impl Into<Bill>,
     ) -> Result<Settlement, SettleError> {
+        let bill = bill.into();
         let in_flight = self.streams.in_flight.get(ticket);
         let call = *in_flight.ok_or(SettleError::NotOutstanding(ticket))?;
         match (call.position.target, outcome) {
@@ -94,20 +96,19 @@ impl Books {
         ticket: Ticket,
         call: &InFlight,
         failure: Failure,
-        bill: Cost,
+        bill: Bill,
     ) -> Settlement {
         self.take_back(ticket, call, bill);
         // A call that never began is not a sample of the cost of calls.
-        if bill > Cost::ZERO || !matches!(failure, Failure::Void(_)) {
+        if bill != Bill::ZERO || !matches!(failure, Failure::Void(_)) {
             self.bill(call, bill);
         }
         let StreamPosition { target, order } = call.position;
         match target {
             Target::Arm(arm, lead) => self.fail_on_arm(call, (arm, lead), failure),
             Target::Question(question, source) => {
-                // A lost call may be repeated only if its score never changes; a reply to a question may change.
-                let void =
-                    matches!(failure, Failure::Void(it) if it != VoidFailure::LostRepeatable);
+                // A call without a verdict may be repeated only if its score never changes; a reply to a question may.
+                let void = matches!(failure, Failure::Void(it) if it != VoidFailure::NoVerdict);
                 // A retry is useless if the question has a certified answer, or takes no more votes of this solver.
                 if void && self.may_retry(question, source) && self.retry(call) {
                     self.forget_on_question(target, order);
@@ -129,8 +130,10 @@ impl Books {
         failure: Failure,
     ) {
         let void = match failure {
-            // A lost call may be repeated only if its score never changes.
-            Failure::Void(VoidFailure::LostRepeatable) => self.problem.attribute(lead).is_exact(),
+            // A call without a verdict may be repeated only if its score never changes.
+            Failure::Void(VoidFailure::NoVerdict) => {
+                self.problem.attribute(lead).is_exact() && call.attempt < REPEATS_MAX
+            }
             Failure::Void(_) => true,
             Failure::Blocking(_) | Failure::Counted(_) => false,
         };
@@ -156,7 +159,7 @@ impl Books {
     }
 
     #[inline]
-    fn take_back(&mut self, ticket: Ticket, call: &InFlight, bill: Cost) {
+    fn take_back(&mut self, ticket: Ticket, call: &InFlight, bill: Bill) {
         self.changes.clear();
         self.streams.in_flight.remove(ticket);
         // A slow service, such as people, has a limit of calls in flight. At that limit the policy treats it like
@@ -167,7 +170,8 @@ impl Books {
     }
 
     #[inline]
-    fn bill(&mut self, call: &InFlight, bill: Cost) {
+    fn bill(&mut self, call: &InFlight, bill: Bill) {
+        let bill = bill.settled();
         match call.position.target {
             Target::Arm(arm, attribute) => {
                 let tally = &mut self.pairs.get_mut(arm, attribute).tally;

@@ -277,7 +277,7 @@ fn reply(problem: &Problem, back: &Out, trouble: u64, random: &mut Random) -> Ev
             &[
                 Failure::Void(VoidFailure::RateLimited),
                 Failure::Void(VoidFailure::NotConnected),
-                Failure::Void(VoidFailure::LostRepeatable),
+                Failure::Void(VoidFailure::NoVerdict),
                 Failure::Counted(CountedFailure::TimedOut),
                 Failure::Counted(CountedFailure::Unreadable),
                 Failure::Blocking(BlockingFailure::Exhausted),
@@ -291,7 +291,7 @@ fn reply(problem: &Problem, back: &Out, trouble: u64, random: &mut Random) -> Ev
             let label = random.below(6);
             let label =
                 (label < 5).then(|| Label(u32::try_from(label * label / 4).expect("small")));
-            return Event::Settled { ticket, outcome: Outcome::Answer(label), cost };
+            return Event::Settled { ticket, outcome: Outcome::Answer(label), bill: cost.into() };
         }
     };
     let score = |&attribute: &AttributeId, random: &mut Random| -> f64 {
@@ -315,7 +315,7 @@ fn reply(problem: &Problem, back: &Out, trouble: u64, random: &mut Random) -> Ev
             score => Some(score),
         });
     }
-    Event::Settled { ticket, outcome: Outcome::Scores(scores.into()), cost }
+    Event::Settled { ticket, outcome: Outcome::Scores(scores.into()), bill: cost.into() }
 }
 
 /// Everything that two books must agree on, bit for bit.

@@ -81,10 +81,10 @@ impl OnArm for Call {
 
 /// A call came back with a score.
 pub(crate) fn told(ticket: Ticket, score: f64, cost: Cost) -> Event {
-    Event::Settled { ticket, outcome: Outcome::Score(score), cost }
+    Event::Settled { ticket, outcome: Outcome::Score(score), bill: cost.into() }
 }
 
 /// A call failed.
 pub(crate) fn failed(ticket: Ticket, failure: Failure, cost: Cost) -> Event {
-    Event::Settled { ticket, outcome: Outcome::Failed(failure), cost }
+    Event::Settled { ticket, outcome: Outcome::Failed(failure), bill: cost.into() }
 }

@@ -2,7 +2,7 @@
 
 use goodarm_core::policy::{Parameters, by_name};
 use goodarm_core::{
-    Ask, AttributeSpec, Call, Cost, Event, Guarantee, Options, Policy, Problem, ProblemSpec,
+    Ask, AttributeSpec, Bill, Call, Cost, Event, Guarantee, Options, Policy, Problem, ProblemSpec,
     ScoreModel, Session, StopReason,
 };
 use goodarm_sim::random::Random;
@@ -159,7 +159,14 @@ impl Scenario {
 }
 
 fn event(pull: &Call, reply: &SimulatedReply) -> Event {
-    Event::Settled { ticket: pull.ticket, outcome: reply.outcome.clone(), cost: reply.paid() }
+    let paid = reply.paid();
+    // The bill of a call that failed is not known, except where it never began.
+    let bill = if reply.outcome.is_failed() && paid > Cost::ZERO {
+        Bill::unknown(Cost::from_picos(paid.picos() / 3), pull.ceiling)
+    } else {
+        paid.into()
+    };
+    Event::Settled { ticket: pull.ticket, outcome: reply.outcome.clone(), bill }
 }
 
 const STEPS_MAX: usize = 2_000_000;

@@ -67,8 +67,8 @@ impl Model {
         let target = self.of[&ticket];
         let is_exact = |attribute| books.problem().attribute(attribute).is_exact();
         let is_void = match (failure, target) {
-            (Failure::Void(VoidFailure::LostRepeatable), Target::Arm(_, lead)) => is_exact(lead),
-            (Failure::Void(VoidFailure::LostRepeatable), Target::Question(..)) => false,
+            (Failure::Void(VoidFailure::NoVerdict), Target::Arm(_, lead)) => is_exact(lead),
+            (Failure::Void(VoidFailure::NoVerdict), Target::Question(..)) => false,
             (Failure::Void(_), _) => true,
             (Failure::Blocking(_) | Failure::Counted(_), _) => false,
         };

@@ -25,7 +25,7 @@ pub(crate) fn outcome(declared: &[&Attribute], verdict: Verdict) -> (Outcome, St
             (counted(CountedFailure::Unreadable), reason)
         }
         // Only an exact verifier can be asked again.
-        Verdict::Void(VoidFailure::LostRepeatable) if !first.is_exact() => {
+        Verdict::Void(VoidFailure::NoVerdict) if !first.is_exact() => {
             (counted(CountedFailure::Lost), "lost on its way back".to_owned())
         }
         Verdict::Void(failure) => (Outcome::Failed(Failure::Void(failure)), String::new()),
@@ -47,7 +47,7 @@ pub(crate) fn of_answer(verdict: Verdict) -> Result<AnswerReply, (Failure, Strin
         Verdict::Score(_) | Verdict::Scores(_) | Verdict::Known(_) => {
             Err(unreadable("a score, and not an answer to the question"))
         }
-        Verdict::Void(VoidFailure::LostRepeatable) => {
+        Verdict::Void(VoidFailure::NoVerdict) => {
             Err((Failure::Counted(CountedFailure::Lost), "lost on its way back".to_owned()))
         }
         Verdict::Void(failure) => Err((Failure::Void(failure), String::new())),

@@ -190,7 +190,7 @@ impl Run {
             }
             // An exact verifier gives the same score again, so asking again is not a second chance.
             let failure = if is_exact {
-                Failure::Void(VoidFailure::LostRepeatable)
+                Failure::Void(VoidFailure::NoVerdict)
             } else {
                 Failure::Counted(CountedFailure::Lost)
             };

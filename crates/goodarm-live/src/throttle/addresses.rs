@@ -110,7 +110,7 @@ impl Addresses {
                 address.replies_since_change = 0;
                 OutageKind::Busy
             }
-            VoidFailure::NotConnected | VoidFailure::LostRepeatable => OutageKind::Down,
+            VoidFailure::NotConnected | VoidFailure::NoVerdict => OutageKind::Down,
         };
         address.backoff.close(retry_after, kind, reason);
         true

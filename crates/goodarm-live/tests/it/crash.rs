@@ -250,7 +250,7 @@ fn a_lost_call_of_an_exact_verifier_is_paid_and_made_again() {
         (6, 0),
         "no failure counts against an answer"
     );
-    let lost_count = place.read("run/calls.jsonl").matches("lost-to-be-repeated").count();
+    let lost_count = place.read("run/calls.jsonl").matches("no-verdict").count();
     assert!(lost_count > 0, "calls were in flight");
     assert_eq!(
         summary.money.spent.to_string(),

@@ -2,8 +2,9 @@
 
 use goodarm_core::outlook::certified_count_forecast;
 use goodarm_core::{
-    ArmId, AttributeId, BlockingFailure, Books, Cost, CountedFailure, Event, EventError, Failure,
-    GeneratorId, Label, Loan, Outcome, QuestionId, Share, Source, Target, Ticket, VoidFailure,
+    ArmId, AttributeId, Bill, BlockingFailure, Books, Cost, CountedFailure, Event, EventError,
+    Failure, GeneratorId, Label, Loan, Outcome, QuestionId, Share, Source, Target, Ticket,
+    VoidFailure,
 };
 use goodarm_sim::random::Random;
 
@@ -84,18 +85,22 @@ fn random_event(books: &Books, asked_count: u64, random: &mut Random) -> Event {
         10 | 11 => told(ticket, score, cost),
         12 | 13 => {
             let scores = (0..random.below(4)).map(|_| (random.below(4) > 0).then_some(score));
-            Event::Settled { ticket, outcome: Outcome::Scores(scores.collect()), cost }
+            Event::Settled { ticket, outcome: Outcome::Scores(scores.collect()), bill: cost.into() }
         }
         14 | 15 => {
             let label = (random.below(4) > 0).then(|| Label(small(random)));
-            Event::Settled { ticket, outcome: Outcome::Answer(label), cost }
+            Event::Settled {
+                ticket,
+                outcome: Outcome::Answer(label),
+                bill: Bill::unknown(cost, Cost::from_units(2)),
+            }
         }
         16 | 17 => {
             let failure = pick(
                 random,
                 &[
                     Failure::Void(VoidFailure::RateLimited),
-                    Failure::Void(VoidFailure::LostRepeatable),
+                    Failure::Void(VoidFailure::NoVerdict),
                     Failure::Counted(CountedFailure::Lost),
                     Failure::Blocking(BlockingFailure::BelowLowest),
                 ],

@@ -2,8 +2,8 @@
 
 use goodarm_core::policy::{Choice, Policy};
 use goodarm_core::{
-    ArmId, Ask, Books, Call, Cost, CountedFailure, Failure, Guarantee, Options, ProblemSpec,
-    ScoreModel, Session, StopReason, VoidFailure,
+    ArmId, ArmStatus, Ask, Bill, Books, Call, Cost, CountedFailure, Failure, Guarantee, Options,
+    Outcome, ProblemSpec, REPEATS_MAX, ScoreModel, Session, StopReason, VoidFailure,
 };
 use goodarm_sim::random::Random;
 
@@ -91,7 +91,7 @@ fn the_money_of_a_retry_that_is_not_needed_is_free_again() {
 
 #[test]
 fn a_lost_call_is_paid_and_made_again_only_if_it_says_the_same_again() {
-    let lost = Failure::Void(VoidFailure::LostRepeatable);
+    let lost = Failure::Void(VoidFailure::NoVerdict);
     let mut exact = Books::new(problem(ProblemSpec {
         budget: 3.0,
         ..spec(2, Guarantee::Holm, &[ScoreModel::Exact])
@@ -108,6 +108,46 @@ fn a_lost_call_is_paid_and_made_again_only_if_it_says_the_same_again() {
     assert!(noisy.dispatch_retry().is_none(), "a second chance would break δ");
     assert_eq!(noisy.evidence_count(ArmId(0), FIRST), 1, "it counts as the lowest score");
     assert!(noisy.tally(ArmId(0), FIRST).mean().abs() < 1e-12);
+}
+
+#[test]
+fn an_exact_call_without_a_verdict_is_made_again_three_times_and_then_counts() {
+    let unscored = Failure::Void(VoidFailure::NoVerdict);
+    let mut books = Books::new(problem(ProblemSpec {
+        budget: 9.0,
+        ..spec(2, Guarantee::Holm, &[ScoreModel::Exact])
+    }));
+    let mut pull = send(&mut books, 0, FIRST);
+    for attempt in 1..=REPEATS_MAX {
+        books.fail(pull.ticket, unscored, Cost::ZERO).unwrap();
+        pull = books.dispatch_retry().expect("a repeat");
+        assert_eq!(pull.attempt, attempt);
+    }
+    books.fail(pull.ticket, unscored, Cost::ZERO).unwrap();
+    assert!(books.dispatch_retry().is_none());
+    assert!(!books.is_active(ArmId(0)), "it is not passed");
+    assert_eq!(books.status(ArmId(0)), ArmStatus::Undecided, "and no verdict rejects it");
+}
+
+#[test]
+fn an_unknown_bill_is_believed_at_the_mean_and_kept_at_its_ceiling() {
+    let mut books = Books::new(problem(binary(3.0)));
+    let half = Cost::of_price(0.5).unwrap();
+    let service = books.problem().service_of(FIRST);
+    assert_eq!(books.lane(service).typical_bill(), UNIT, "nothing is known");
+    for bill in [half, Cost::ZERO] {
+        let pull = send(&mut books, 0, FIRST);
+        books.tell(pull.ticket, 1.0, bill).unwrap();
+    }
+    assert_eq!(books.lane(service).typical_bill(), half, "a free call is not a bill");
+    let pull = send(&mut books, 0, FIRST);
+    let timeout = Outcome::Failed(Failure::Counted(CountedFailure::TimedOut));
+    books.settle(pull.ticket, &timeout, Bill::unknown(half, UNIT)).unwrap();
+    let ledger = books.ledger();
+    assert_eq!((ledger.settled(), ledger.possible()), (UNIT, UNIT + half));
+    let again = send(&mut books, 0, FIRST);
+    books.settle(again.ticket, &timeout, Bill::unknown(half, UNIT)).unwrap();
+    assert!(!books.is_affordable(FIRST), "half a unit is left, and one is believed to be");
 }
 
 #[test]

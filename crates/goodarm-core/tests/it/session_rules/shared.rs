@@ -66,8 +66,11 @@ fn a_call_that_scores_several_pairs_has_one_price_ticket_and_record() {
     );
     let mut rebuilt = Books::new(rubric(2, Guarantee::Holm, &[BINARY, BINARY]));
     rebuilt.apply(&pull.into()).unwrap();
-    let told =
-        Event::Settled { ticket: pull.ticket, outcome: Outcome::Scores(scores.into()), cost: UNIT };
+    let told = Event::Settled {
+        ticket: pull.ticket,
+        outcome: Outcome::Scores(scores.into()),
+        bill: UNIT.into(),
+    };
     rebuilt.apply(&told).unwrap();
     assert_eq!(rebuilt.ledger(), books.ledger());
     // A reply counts once.
@@ -314,7 +317,7 @@ fn a_hanging_call_is_awaited_by_each_of_its_attributes() {
     let pull = ask(&mut session, 0, &mut events);
     session.tell_all(pull.ticket, &[Some(1.0), None], UNIT).unwrap();
     let outcome = Outcome::Scores([Some(1.0), None].into());
-    events.push(Event::Settled { ticket: pull.ticket, outcome, cost: UNIT });
+    events.push(Event::Settled { ticket: pull.ticket, outcome, bill: UNIT.into() });
     assert_eq!(ask(&mut session, 1, &mut events).arm(), ArmId(1));
     let other = ask(&mut session, 1, &mut events);
     assert_eq!((other.arm(), other.branch), (ARM, "another"));

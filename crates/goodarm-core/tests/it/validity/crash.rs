@@ -125,8 +125,8 @@ impl Life {
     fn relive_without_lost_calls(&mut self) {
         let mut scores = BTreeMap::new();
         for event in core::mem::take(&mut self.record) {
-            if let Event::Settled { ticket, outcome: Outcome::Score(score), cost } = event {
-                scores.insert(ticket, (score, cost));
+            if let Event::Settled { ticket, outcome: Outcome::Score(score), bill } = event {
+                scores.insert(ticket, (score, bill.settled()));
             }
         }
         for (score, cost) in scores.into_values() {

@@ -46,7 +46,7 @@ fn format_2_is_still_written() {
 #[test]
 fn later_failures_keep_their_codes() {
     for (failure, code) in [
-        (Failure::Void(VoidFailure::LostRepeatable), 3),
+        (Failure::Void(VoidFailure::NoVerdict), 3),
         (Failure::Blocking(BlockingFailure::BelowLowest), 129),
         (Failure::Blocking(BlockingFailure::Exhausted), 130),
     ] {
