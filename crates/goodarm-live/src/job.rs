@@ -13,7 +13,7 @@ mod spec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use goodarm_core::{ArmId, AttributeId, Cost, QuestionId, Role, ServiceId, Source, Target};
+use goodarm_core::{ArmId, AttributeId, Bill, Cost, QuestionId, Role, ServiceId, Source, Target};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_record::job_file::Unit;
 use goodarm_record::questions::{FinalAnswers, RunQuestions};
@@ -30,7 +30,8 @@ pub use self::spec::{
 use crate::pricing::Tariff;
 use crate::secrets::Redactor;
 use crate::service::{
-    AnswerReply, CallContext, CallTask, Dispatch, Reply, Service, ServiceWarning, Usage, Verdict,
+    AnswerReply, CallContext, CallTask, Delivery, Dispatch, Reply, Service, ServiceWarning, Usage,
+    Verdict,
 };
 use crate::throttle::{CallLimits, Throttle};
 use crate::transcript::Exchange;
@@ -83,7 +84,8 @@ pub struct JobService {
 impl JobService {
     /// A throttle for this service with these limits.
     pub(crate) fn throttle(&self, limits: CallLimits) -> Throttle {
-        let throttle = Throttle::new(limits).with_addresses(self.service.manifest.address_count);
+        let address_count = self.service.manifest.addresses.len();
+        let throttle = Throttle::new(limits).with_addresses(address_count);
         throttle.with_redactor(self.redactor.clone())
     }
 
@@ -94,7 +96,9 @@ impl JobService {
         task: CallTask,
         throttle: &Throttle,
     ) -> Reply {
-        self.cleaned(self.service.call(subject, task, throttle).await)
+        let reply = self.service.call(subject, task, throttle).await;
+        let delivery = throttle.delivery(reply.delivery);
+        self.cleaned(Reply { delivery, ..reply })
     }
 
     /// Dispatches a call; `None` if people answer it later.
@@ -149,13 +153,21 @@ impl JobService {
         Reply { verdict, text: self.redactor.remove(reply.text), ..reply }
     }
 
-    /// The cost of a call. If this process evaluates a metered service, the cost is the reported one, or else the
-    /// ceiling: such a call uses no tokens and hardly any time.
-    pub(crate) fn charge(&self, usage: &Usage) -> Cost {
+    /// The bill of a call with this ceiling. `typical` is the mean of the service's bills so far. If this process
+    /// evaluates a metered service, the cost is the reported one, or else the ceiling: such a call uses no tokens and
+    /// hardly any time.
+    pub(crate) fn bill(
+        &self,
+        usage: &Usage,
+        delivery: &Delivery,
+        is_failed: bool,
+        [typical, ceiling]: [Cost; 2],
+    ) -> Bill {
         if self.service.is_local() && self.tariff.is_metered() {
-            return usage.cost.unwrap_or(self.tariff.ceiling);
+            return usage.cost.unwrap_or(self.tariff.ceiling).into();
         }
-        self.tariff.charge(usage)
+        let unknown = || self.tariff.unknown_bill(typical, ceiling, is_failed);
+        self.tariff.charge(usage, delivery, is_failed).map_or_else(unknown, Bill::known)
     }
 }
 

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use goodarm_core::Cost;
+use goodarm_core::{Bill, Cost};
 use goodarm_data::problem::KeyProblem;
-use goodarm_record::job_file::{MeteredFile, TIMEOUT, Unit};
-use goodarm_record::reply::Usage;
+use goodarm_record::job_file::{FailedCalls, MeteredFile, TIMEOUT, Unit};
+use goodarm_record::reply::{Delivery, Usage};
 
 /// The price of a service's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,8 @@ impl Default for Meter {
 pub struct Tariff {
     /// The most that a call may cost, reserved before it starts; for a fixed price, the price.
     pub ceiling: Cost,
+    /// What a failed call costs if its reply does not say.
+    pub failed: FailedCalls,
     meter: Option<Meter>,
 }
 
@@ -95,6 +97,15 @@ impl Pricing {
         }
     }
 
+    /// What a failed call costs in this unit, if the job does not say. In calls, a call costs its price whatever it
+    /// brings.
+    pub const fn failed_by_unit(unit: Unit) -> FailedCalls {
+        match unit {
+            Unit::Calls => FailedCalls::Ceiling,
+            Unit::Tokens | Unit::Dollars | Unit::Seconds => FailedCalls::Free,
+        }
+    }
+
     /// The key that has this price in a job file.
     pub(crate) const fn key(&self) -> &'static str {
         match self {
@@ -129,13 +140,18 @@ impl fmt::Display for Pricing {
 
 impl Tariff {
     /// The tariff for calls of this extent. `extent` is called only if the ceiling depends on it.
-    pub fn new(pricing: &Pricing, extent: impl FnOnce() -> Extent) -> Result<Self, KeyProblem> {
+    pub fn new(
+        pricing: &Pricing,
+        failed: FailedCalls,
+        extent: impl FnOnce() -> Extent,
+    ) -> Result<Self, KeyProblem> {
         let tariff = match pricing {
-            Pricing::Fixed(price) => Self { ceiling: *price, meter: None },
+            Pricing::Fixed(price) => Self { ceiling: *price, failed, meter: None },
             Pricing::Metered(meter) => {
                 meter.check()?;
                 let most = || meter.most(extent()).ok_or_else(no_ceiling);
-                Self { ceiling: meter.ceiling.map_or_else(most, Ok)?, meter: Some(*meter) }
+                let ceiling = meter.ceiling.map_or_else(most, Ok)?;
+                Self { ceiling, failed, meter: Some(*meter) }
             }
         };
         if tariff.ceiling == Cost::ZERO {
@@ -145,12 +161,30 @@ impl Tariff {
         Ok(tariff)
     }
 
-    /// The cost of a call; the ceiling if the usage is incomplete. Tokens and a reported cost may exceed the ceiling.
-    /// The price of time may not: a call ends at its timeout, and a longer time is a delay of this process.
-    pub fn charge(&self, usage: &Usage) -> Cost {
-        let Some(meter) = &self.meter else { return self.ceiling };
-        let Some(billed) = meter.billed(usage) else { return self.ceiling };
-        billed.saturating_add(meter.time(usage).min(self.ceiling.saturating_sub(billed)))
+    /// The cost of a call; `None` if it is not known, because the usage is incomplete. Tokens and a reported cost may
+    /// exceed the ceiling. The price of time may not: a call ends at its timeout, and a longer time is a delay of this
+    /// process. A failed call whose reply is an HTTP error with a fixed price costs nothing, unless the job says
+    /// otherwise.
+    pub fn charge(&self, usage: &Usage, delivery: &Delivery, is_failed: bool) -> Option<Cost> {
+        let is_error = delivery.status.is_some();
+        if is_error && self.failed == FailedCalls::Ceiling {
+            return Some(self.ceiling);
+        }
+        let Some(meter) = &self.meter else {
+            return Some(if is_error && is_failed { Cost::ZERO } else { self.ceiling });
+        };
+        let billed = meter.billed(usage)?;
+        Some(billed.saturating_add(meter.time(usage).min(self.ceiling.saturating_sub(billed))))
+    }
+
+    /// The bill of a call that is not known. `typical` is the mean of the service's bills.
+    pub fn unknown_bill(&self, typical: Cost, ceiling: Cost, is_failed: bool) -> Bill {
+        match self.failed {
+            _ if self.meter.is_none() => Bill::known(ceiling),
+            FailedCalls::Ceiling => Bill::known(ceiling),
+            FailedCalls::Mean if is_failed => Bill::known(typical),
+            FailedCalls::Mean | FailedCalls::Free => Bill::unknown(typical, ceiling),
+        }
     }
 
     /// Whether the cost of a call depends on its usage.
@@ -266,7 +300,13 @@ const TIMEOUT_SLACK: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
+    use goodarm_record::reply::NOTHING;
+
     use super::*;
+
+    fn charged(tariff: &Tariff, usage: &Usage) -> Cost {
+        tariff.charge(usage, &Delivery::default(), false).unwrap()
+    }
 
     fn dollars() -> MeteredFile {
         MeteredFile {
@@ -278,7 +318,7 @@ mod tests {
     }
 
     fn metered(file: &MeteredFile, extent: Extent) -> Result<Tariff, KeyProblem> {
-        Tariff::new(&Pricing::Metered(Meter::of_file(file)?), || extent)
+        Tariff::new(&Pricing::Metered(Meter::of_file(file)?), FailedCalls::Free, || extent)
     }
 
     fn usage(input: Option<u64>, output: Option<u64>) -> Usage {
@@ -289,16 +329,44 @@ mod tests {
     fn tokens_are_charged_to_the_last_pico() {
         let file = MeteredFile { ceiling: Some(0.01), ..dollars() };
         let tariff = metered(&file, Extent::default()).unwrap();
-        assert_eq!(tariff.charge(&usage(Some(1000), Some(10))).to_string(), "0.000156");
+        assert_eq!(charged(&tariff, &usage(Some(1000), Some(10))).to_string(), "0.000156");
     }
 
     #[test]
-    fn a_reply_without_usage_costs_the_ceiling() {
+    fn a_reply_without_usage_has_an_unknown_bill() {
         let file = MeteredFile { ceiling: Some(0.01), ..dollars() };
         let tariff = metered(&file, Extent::default()).unwrap();
         for missing in [usage(None, Some(1)), usage(Some(1), None), usage(None, None)] {
-            assert_eq!(tariff.charge(&missing), tariff.ceiling);
+            assert_eq!(tariff.charge(&missing, &Delivery::default(), false), None);
         }
+        let (typical, ceiling) = (Cost::from_picos(7), tariff.ceiling);
+        for (failed, is_failed, settled, possible) in [
+            (FailedCalls::Free, true, typical, ceiling),
+            (FailedCalls::Mean, true, typical, typical),
+            (FailedCalls::Mean, false, typical, ceiling),
+            (FailedCalls::Ceiling, true, ceiling, ceiling),
+        ] {
+            let bill = Tariff { failed, ..tariff }.unknown_bill(typical, ceiling, is_failed);
+            assert_eq!((bill.settled(), bill.possible()), (settled, possible), "{failed:?}");
+        }
+    }
+
+    #[test]
+    fn an_http_error_costs_nothing_unless_the_job_says_so() {
+        let error = Delivery { status: Some(500), ..Delivery::default() };
+        let file = MeteredFile { ceiling: Some(0.01), ..dollars() };
+        let metered = metered(&file, Extent::default()).unwrap();
+        let price = Cost::from_units(2);
+        let fixed =
+            Tariff::new(&Pricing::Fixed(price), FailedCalls::Mean, Extent::default).unwrap();
+        for tariff in [metered, fixed] {
+            assert_eq!(tariff.charge(&NOTHING, &error, true), Some(Cost::ZERO));
+            let dear = Tariff { failed: FailedCalls::Ceiling, ..tariff };
+            assert_eq!(dear.charge(&NOTHING, &error, true), Some(tariff.ceiling));
+        }
+        assert_eq!(fixed.charge(&NOTHING, &error, false), Some(price), "one of several requests");
+        let used = usage(Some(1000), Some(10));
+        assert_eq!(metered.charge(&used, &error, true).unwrap().to_string(), "0.000156");
     }
 
     #[test]
@@ -319,7 +387,7 @@ mod tests {
         let tariff = metered(&file, extent).unwrap();
         assert_eq!(tariff.ceiling.to_string(), "5");
         let usage = Usage { worked: Duration::from_nanos(3), ..Usage::default() };
-        assert_eq!(tariff.charge(&usage).picos(), 1500);
+        assert_eq!(charged(&tariff, &usage).picos(), 1500);
     }
 
     /// A process that is stopped for an hour, or a laptop that sleeps.
@@ -329,15 +397,15 @@ mod tests {
         let extent = Extent { timeout: Duration::from_secs(9), ..Extent::default() };
         let hour = Usage { worked: Duration::from_secs(3600), ..Usage::default() };
         let tariff = metered(&seconds, extent).unwrap();
-        assert_eq!(tariff.charge(&hour), tariff.ceiling);
+        assert_eq!(charged(&tariff, &hour), tariff.ceiling);
         let both = MeteredFile { second: Some(0.5), input: Some(1.0), ..seconds };
         let tariff = metered(&MeteredFile { ceiling: Some(7.0), ..both }, extent).unwrap();
         for (tokens, expected) in [(2, "7"), (7, "7"), (9, "9")] {
             let usage = Usage { input_tokens: Some(tokens), ..hour };
-            assert_eq!(tariff.charge(&usage).to_string(), expected, "{tokens} tokens");
+            assert_eq!(charged(&tariff, &usage).to_string(), expected, "{tokens} tokens");
         }
         let usage = Usage { worked: Duration::from_secs(4), ..usage(Some(2), None) };
-        assert_eq!(tariff.charge(&usage).to_string(), "4");
+        assert_eq!(charged(&tariff, &usage).to_string(), "4");
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::pricing::{Extent, Pricing};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 pub use goodarm_record::reply::{
-    AnswerReply, MeanOver, REPLY_BYTES_MAX, Reply, ServiceWarning, Usage, Verdict,
+    AnswerReply, Delivery, MeanOver, REPLY_BYTES_MAX, Reply, ServiceWarning, Usage, Verdict,
 };
 
 /// A verifier, a generator or a solver.
@@ -52,8 +52,11 @@ pub struct Manifest {
     pub price: Option<Pricing>,
     /// The most time and tokens of a call; [`Remote::input_tokens`] has the part that depends on the candidate.
     pub extent: Extent,
-    /// The number of addresses that requests are spread over; [`attempt::attempts_at`] passes the one to use.
-    pub address_count: usize,
+    /// The addresses that requests are spread over, without secrets; [`attempt::attempts_at`] passes the index of the
+    /// one to use. Empty for one address.
+    pub addresses: Vec<String>,
+    /// HTTP statuses that do not depend on the answer, by the word of the job.
+    pub void_status: Vec<u16>,
     /// Files and sockets that one request in flight keeps open.
     pub files_per_request: usize,
     /// The number of criteria that each reply scores, by [`Verdict::Scores`]; 0 if a reply is one score.
@@ -84,7 +87,8 @@ impl Default for Manifest {
             threshold: None,
             price: None,
             extent: Extent::default(),
-            address_count: 1,
+            addresses: Vec::new(),
+            void_status: Vec::new(),
             files_per_request: 0,
             criteria_count: 0,
             answers_questions: false,
@@ -353,7 +357,7 @@ impl Service {
         let Reach::Deferred(people) = &self.reach else { return None };
         let verdict = verdict(people.wanted, people.terms.answer_bytes_max, said);
         let text = String::new();
-        Some(self.read(Reply { verdict, usage: Usage::default(), text }).verdict)
+        Some(self.read(Reply::new(verdict, Usage::default(), text)).verdict)
     }
 
     /// Makes a call that was dispatched.

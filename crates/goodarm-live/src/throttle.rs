@@ -8,11 +8,13 @@ mod backoff;
 mod throttled_calls;
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use goodarm_core::{ArmId, VoidFailure};
 use goodarm_record::notice::Condition;
+use goodarm_record::reply::Delivery;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -49,7 +51,24 @@ pub struct Throttle {
     redactor: Redactor,
     /// The index of the answer or question that the call is about, if known.
     answer: Option<ArmId>,
+    /// The requests of the call.
+    requests: Arc<CallRequests>,
     shared: Arc<Shared>,
+}
+
+/// The requests of one call.
+#[derive(Debug)]
+struct CallRequests {
+    /// Requests that began no work.
+    throttled_count: AtomicU32,
+    /// The index of the address of the last request that did; [`u32::MAX`] before the first.
+    address: AtomicU32,
+}
+
+impl Default for CallRequests {
+    fn default() -> Self {
+        Self { throttled_count: AtomicU32::new(0), address: AtomicU32::new(u32::MAX) }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -97,7 +116,8 @@ impl Throttle {
     /// An open throttle.
     pub fn new(limits: CallLimits) -> Self {
         let (transcript, redactor) = (Arc::default(), Redactor::default());
-        let throttle = Self { limits, transcript, redactor, answer: None, shared: Arc::default() };
+        let (requests, shared) = (Arc::default(), Arc::default());
+        let throttle = Self { limits, transcript, redactor, answer: None, requests, shared };
         throttle.with_addresses(1)
     }
 
@@ -119,6 +139,15 @@ impl Throttle {
     #[must_use]
     pub fn with_transcript(self, transcript: Transcript) -> Self {
         Self { transcript: Arc::new(transcript), ..self }
+    }
+
+    /// The delivery of a reply, with what is known of the requests of the call.
+    pub(crate) fn delivery(&self, delivery: Delivery) -> Delivery {
+        let throttled_count = self.requests.throttled_count.load(Ordering::Relaxed);
+        let has_several = self.state().addresses.count() > 1;
+        let last = self.requests.address.load(Ordering::Relaxed);
+        let address = has_several.then(|| u16::try_from(last).ok()).flatten();
+        Delivery { address, throttled_count, ..delivery }
     }
 
     /// Removes secrets from the reasons of failures.
@@ -377,6 +406,17 @@ impl Turn<'_> {
     /// The number of the address that the request goes to, counted from 0.
     pub const fn address(&self) -> usize {
         self.address
+    }
+
+    /// The request began work at its address, or may have.
+    pub(crate) fn record_delivery(&self) {
+        let address = u32::try_from(self.address).unwrap_or(u32::MAX);
+        self.throttle.requests.address.store(address, Ordering::Relaxed);
+    }
+
+    /// The request began no work.
+    pub(crate) fn record_throttled(&self) {
+        self.throttle.requests.throttled_count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The service replied.

@@ -16,11 +16,11 @@ pub(crate) fn event_tuple<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound
             let loan = loan.map(|(_, loan)| (loan.share.parts(), loan.weights));
             ("asked", ticket.0, arm.0, attribute.0, loan).into_pyobject(py)
         }
-        Event::Settled { ticket, outcome: Outcome::Score(score), cost } => {
-            ("told", ticket.0, score, cost.to_string()).into_pyobject(py)
+        Event::Settled { ticket, outcome: Outcome::Score(score), bill } => {
+            ("told", ticket.0, score, bill.settled().to_string()).into_pyobject(py)
         }
-        Event::Settled { ticket, outcome: Outcome::Failed(failure), cost } => {
-            ("failed", ticket.0, failure.name(), cost.to_string()).into_pyobject(py)
+        Event::Settled { ticket, outcome: Outcome::Failed(failure), bill } => {
+            ("failed", ticket.0, failure.name(), bill.settled().to_string()).into_pyobject(py)
         }
         Event::BudgetRaised { budget } => ("budget-raised", budget.to_string()).into_pyobject(py),
         Event::Released { arm } => ("released", arm.0).into_pyobject(py),
@@ -38,7 +38,7 @@ pub(crate) fn event_of(event: &Bound<'_, PyAny>) -> PyResult<Event> {
     };
     let settled = |outcome: Outcome| -> PyResult<Event> {
         let ticket = Ticket(event.get_item(1)?.extract()?);
-        Ok(Event::Settled { ticket, outcome, cost: cost(3)? })
+        Ok(Event::Settled { ticket, outcome, bill: cost(3)?.into() })
     };
     let name: String = event.get_item(0)?.extract()?;
     Ok(match name.as_str() {

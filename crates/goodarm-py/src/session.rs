@@ -368,7 +368,7 @@ impl PySession {
             calls.iter().try_for_each(|(ticket, outcome, cost)| {
                 let (ticket, outcome, cost) = (*ticket, outcome.clone(), *cost);
                 inner.session.settle(ticket, &outcome, cost)?;
-                inner.note(Event::Settled { ticket, outcome, cost });
+                inner.note(Event::Settled { ticket, outcome, bill: cost.into() });
                 Ok(())
             })
         })?;

@@ -76,6 +76,7 @@ impl PyPull {
 pub(crate) struct PyLedger {
     budget: Decimal,
     settled: Decimal,
+    possible: Decimal,
     reserved: Decimal,
     left: Decimal,
     overrun: Decimal,
@@ -87,6 +88,7 @@ impl From<&goodarm_core::ledger::Ledger> for PyLedger {
         Self {
             budget: Decimal(ledger.budget()),
             settled: Decimal(ledger.settled()),
+            possible: Decimal(ledger.possible()),
             reserved: Decimal(ledger.reserved()),
             left: Decimal(ledger.left()),
             overrun: Decimal(ledger.overrun()),

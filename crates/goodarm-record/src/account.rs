@@ -1,11 +1,12 @@
 //! Totals for people beside the books: calls, failures, money and time. Live runs, summaries, reports and
 //! audits count the same way. No decision depends on them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use goodarm_core::{
-    ArmId, AttributeId, BlockingFailure, Books, Cost, Event, Failure, ServiceId, Source, Target,
-    VoidFailure,
+    ArmId, AttributeId, BlockingFailure, Books, Cost, Event, Failure, Outcome, ServiceId, Source,
+    Target, VoidFailure,
 };
 
 use crate::history::{JournalEntry, SettledCall};
@@ -33,8 +34,8 @@ pub struct OutcomeTotals {
     pub call_count: u64,
     /// Calls that were asked for and not made, because the run stopped or the verifier was not there.
     pub unmade_count: u64,
-    /// Failures by name, including scores that a reply lacks.
-    pub failures: BTreeMap<&'static str, u64>,
+    /// Failures by cause ([`crate::reply::Delivery::cause`]), including scores that a reply lacks.
+    pub failures: BTreeMap<Cow<'static, str>, u64>,
     /// Failures that count as the lowest score.
     pub counted_failure_count: u64,
     /// The reason of the first failure that counts as the lowest score.
@@ -50,19 +51,45 @@ pub struct OutcomeTotals {
 pub struct ServiceTotals {
     /// The outcomes of its calls. A call has failed if it has no score for any criterion.
     pub outcomes: OutcomeTotals,
-    /// Paid.
+    /// What is believed to be owed for its calls.
     pub spent: Cost,
-    /// Paid for calls without a score.
-    pub spent_on_failures: Cost,
-    /// The part of `spent_on_failures` that was paid at the ceiling: the price is fixed, or the bill is not known.
-    pub failures_at_ceiling: Cost,
-    /// Calls with a score that were paid at the ceiling.
+    /// Calls without a score, by cause.
+    pub failed: BTreeMap<Cow<'static, str>, FailureCost>,
+    /// Calls whose bills are not known.
+    pub unknown_bill_count: u64,
+    /// Calls with a score that may have cost the ceiling.
     pub scored_at_ceiling_count: u64,
+    /// Requests that began no work, because they were throttled or the service was not reached.
+    pub throttled_count: u64,
+    /// Calls by the index of the address that replied, if there are several addresses.
+    pub addresses: BTreeMap<u16, AddressTotals>,
     /// Warnings about the service, each once.
     pub warnings: Vec<ServiceWarning>,
     latency_sum: f64,
     /// Calls that count for the mean price: all that are neither void nor exhausted.
     priced_count: u64,
+}
+
+/// The cost of calls that failed for the same cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FailureCost {
+    /// How many calls.
+    pub call_count: u64,
+    /// What is believed to be owed for them.
+    pub spent: Cost,
+    /// The most that may be owed.
+    pub possible: Cost,
+}
+
+/// The calls that one address of a service replied to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AddressTotals {
+    /// How many calls.
+    pub call_count: u64,
+    /// Calls without a score or an answer.
+    pub failure_count: u64,
+    /// The sum of all single scores, and their number.
+    pub scores: (f64, u64),
 }
 
 impl Account {
@@ -145,9 +172,7 @@ impl Account {
 impl OutcomeTotals {
     /// Adds a call, with its failure for this service or criterion. Returns false if the call was not made.
     fn take(&mut self, call: &SettledCall<'_>, failure: Option<Failure>) -> bool {
-        if let Some(Failure::Void(VoidFailure::NotConnected | VoidFailure::RateLimited)) =
-            call.failure()
-        {
+        if is_unmade(call) {
             self.unmade_count += 1;
             if !call.note.reason.is_empty() {
                 self.first_obstacle.get_or_insert_with(|| call.note.reason.to_string());
@@ -166,7 +191,7 @@ impl OutcomeTotals {
             self.counted_failure_count += 1;
             self.first_failure.get_or_insert_with(|| call.note.reason.to_string());
         }
-        *self.failures.entry(failure.name()).or_default() += 1;
+        *self.failures.entry(call.note.delivery.cause(failure)).or_default() += 1;
         if let Failure::Blocking(failure) = failure {
             let place = match call.target {
                 Target::Arm(arm, _) => arm,
@@ -189,26 +214,47 @@ impl OutcomeTotals {
 
 impl ServiceTotals {
     fn take(&mut self, call: &SettledCall<'_>, ceiling: Cost) {
+        self.throttled_count += u64::from(call.note.delivery.throttled_count);
         if self.outcomes.take(call, call.failure()) {
             self.pay(call, ceiling);
+            self.take_address(call);
         }
     }
 
+    fn take_address(&mut self, call: &SettledCall<'_>) {
+        let Some(address) = call.note.delivery.address else { return };
+        let totals = self.addresses.entry(address).or_default();
+        totals.call_count += 1;
+        totals.failure_count += u64::from(call.outcome.is_failed());
+        if let Outcome::Score(score) = call.outcome {
+            totals.scores.0 += score;
+            totals.scores.1 += 1;
+        }
+    }
+
+    /// What is believed to be owed for calls without a score.
+    pub fn spent_on_failures(&self) -> Cost {
+        self.failed.values().map(|cost| cost.spent).fold(Cost::ZERO, Cost::saturating_add)
+    }
+
     fn pay(&mut self, call: &SettledCall<'_>, ceiling: Cost) {
-        self.spent = self.spent.saturating_add(call.cost);
+        let bill = call.bill;
+        self.spent = self.spent.saturating_add(bill.settled());
+        self.unknown_bill_count += u64::from(bill.uncertain() > Cost::ZERO);
         self.latency_sum += call.note.latency.as_secs_f64();
         if let Some(warning) = &call.note.warning
             && !self.warnings.contains(warning)
         {
             self.warnings.push(warning.clone());
         }
-        let is_failed = call.outcome.is_failed();
-        self.scored_at_ceiling_count += u64::from(!is_failed && call.cost == ceiling);
-        if is_failed {
-            self.spent_on_failures = self.spent_on_failures.saturating_add(call.cost);
-            if call.cost == ceiling {
-                self.failures_at_ceiling = self.failures_at_ceiling.saturating_add(call.cost);
+        match call.failure() {
+            Some(failure) => {
+                let cost = self.failed.entry(call.note.delivery.cause(failure)).or_default();
+                cost.call_count += 1;
+                cost.spent = cost.spent.saturating_add(bill.settled());
+                cost.possible = cost.possible.saturating_add(bill.possible());
             }
+            None => self.scored_at_ceiling_count += u64::from(bill.possible() == ceiling),
         }
         let is_unknown = matches!(
             call.failure(),
@@ -228,7 +274,16 @@ impl ServiceTotals {
     }
 }
 
-fn mean(sum: f64, count: u64) -> Option<f64> {
+/// Whether the call was asked for and not made.
+const fn is_unmade(call: &SettledCall<'_>) -> bool {
+    matches!(
+        call.failure(),
+        Some(Failure::Void(VoidFailure::NotConnected | VoidFailure::RateLimited))
+    )
+}
+
+/// A mean for people; `None` of nothing.
+pub(crate) fn mean(sum: f64, count: u64) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "means for people")]
     (count > 0).then(|| sum / count as f64)
 }

@@ -13,7 +13,7 @@ mod replies;
 use std::fmt;
 use std::path::Path;
 
-use goodarm_core::{Books, Cost, Event, Ticket};
+use goodarm_core::{Books, Cost, Event, Failure, Ticket};
 use goodarm_files::PROBLEMS_MAX;
 use goodarm_files::words::{amount, counted, money, were};
 
@@ -23,6 +23,7 @@ use crate::changes;
 use crate::claims::order::CertifiedAt;
 use crate::folder::Folder;
 use crate::history::{History, JournalEntry, SettledCall};
+use crate::job_file::FailedCalls;
 use crate::outputs::calls::CallLine;
 use crate::replay::{Balance, Follower, JournalError, Replay};
 use crate::subjects::Subjects;
@@ -313,9 +314,9 @@ impl Auditor {
         report.checked(
             problem_count_before,
             format!(
-                "every call was affordable when it was made: spent {}, reserved {}, of {}",
+                "every call was affordable when it was made: spent {}, at most {} with calls whose bills are not known, of {}",
                 amount(ledger.settled(), unit),
-                amount(ledger.reserved(), unit),
+                amount(ledger.possible(), unit),
                 money(ledger.budget(), unit)
             ),
         );
@@ -438,22 +439,25 @@ fn compare_call(
     if outcome.is_none() {
         report.problem(Area::Calls, format!("{at}: neither a score nor a failure"));
     }
-    let (ticket, cost) = (Ticket(expected.call), line.cost);
-    outcome.map(|outcome| Event::Settled { ticket, outcome, cost })
+    let (ticket, bill) = (Ticket(expected.call), line.bill());
+    outcome.map(|outcome| Event::Settled { ticket, outcome, bill })
 }
 
 fn in_calls(text: String) -> AuditProblem {
     problem(Area::Calls, text)
 }
 
-/// What is wrong with the cost of a call. A fixed price must be charged exactly, and a call that was not made is
-/// free.
+/// What is wrong with the bill of a call. A fixed price must be charged exactly, and a call that was not made is
+/// free; so is an error, unless the terms say that failed calls cost their ceiling.
 fn wrong_price(terms: &RunTerms, call: &SettledCall<'_>) -> Option<String> {
     let service = terms.service(call.target);
-    let is_free = call.failure().is_some_and(|failure| failure.is_free());
+    let is_error = call.outcome.is_failed()
+        && call.note.delivery.status.is_some()
+        && service.calls.failed != FailedCalls::Ceiling;
+    let is_free = call.failure().is_some_and(Failure::is_free) || !service.metered && is_error;
     let expected = if is_free { Cost::ZERO } else { service.ceiling };
-    let is_wrong = call.cost != expected && (is_free || !service.metered);
-    is_wrong.then(|| format!("charged {}, but the price is {expected}", call.cost))
+    let is_wrong = call.bill != expected.into() && (is_free || !service.metered);
+    is_wrong.then(|| format!("charged {}, but the price is {expected}", call.bill.possible()))
 }
 
 fn difference(line: &CallLine<'_>, expected: &CallLine<'_>) -> String {

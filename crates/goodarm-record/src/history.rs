@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use goodarm_core::{
-    ArmId, Attribute, BlockingFailure, Cost, CountedFailure, DECISIONS, Event, Failure, Loan,
+    ArmId, Attribute, Bill, BlockingFailure, CountedFailure, DECISIONS, Event, Failure, Loan,
     Outcome, Problem, QuestionId, Source, Target, Ticket,
 };
 
@@ -27,7 +27,7 @@ pub struct SettledCall<'a> {
     /// The outcome of the call.
     pub outcome: Outcome,
     /// What it cost.
-    pub cost: Cost,
+    pub bill: Bill,
     /// Latency, reply and reason.
     pub note: Note<'a>,
 }
@@ -43,7 +43,7 @@ impl SettledCall<'_> {
 
     /// The event for the books.
     pub fn event(&self) -> Event {
-        Event::Settled { ticket: self.ticket, outcome: self.outcome.clone(), cost: self.cost }
+        Event::Settled { ticket: self.ticket, outcome: self.outcome.clone(), bill: self.bill }
     }
 
     /// How it failed, if it did.
@@ -224,8 +224,8 @@ impl History {
             loan: None,
             candidates: None,
         };
-        let (ticket, outcome, cost) = match &entry.event {
-            Event::Settled { ticket, outcome, cost } => (*ticket, outcome.clone(), *cost),
+        let (ticket, outcome, bill) = match &entry.event {
+            Event::Settled { ticket, outcome, bill } => (*ticket, outcome.clone(), *bill),
             &Event::Asked { ticket, target, loan } => {
                 check_asked(terms, ticket, target)?;
                 self.in_flight.insert(ticket, Asked { target, index, loan });
@@ -250,7 +250,7 @@ impl History {
             return Err(HistoryError::Call(ticket, OTHER_SCORES));
         }
         (entry.asked, entry.loan) = (index, loan);
-        entry.call = Some(SettledCall { ticket, target, outcome, cost, note });
+        entry.call = Some(SettledCall { ticket, target, outcome, bill, note });
         Ok(Some(entry))
     }
 

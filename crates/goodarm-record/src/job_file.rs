@@ -109,6 +109,10 @@ pub struct ServiceKeys {
     pub price: Option<f64>,
     /// Prices for what a call uses, such as tokens, instead of a fixed `price`.
     pub metered: Option<MeteredFile>,
+    /// What a failed call costs if its reply does not say. "free" (the default, except in calls): an HTTP error
+    /// costs nothing, and a call without a reply probably the mean of all bills, at most the ceiling. "mean": a
+    /// call without a reply costs the mean, also at most. "ceiling": every failed call costs its ceiling.
+    pub failed: Option<FailedCalls>,
     /// Seconds until a call counts as failed; 60 if not given.
     pub timeout: Option<f64>,
     /// The most requests that are sent per second.
@@ -193,6 +197,20 @@ pub struct ExpectFile {
     pub good_mean: Option<f64>,
     /// The mean score of a bad answer; half the threshold if not given.
     pub bad_mean: Option<f64>,
+}
+
+/// What is charged for a failed call whose reply does not say what it cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailedCalls {
+    /// An HTTP error costs nothing. For a call without a reply, the mean of the service's bills is settled, and the
+    /// ceiling is possible.
+    #[default]
+    Free,
+    /// An HTTP error costs nothing. A call without a reply costs the mean of the service's bills.
+    Mean,
+    /// The ceiling.
+    Ceiling,
 }
 
 /// The names of all keys of an object.

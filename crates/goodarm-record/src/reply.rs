@@ -1,8 +1,9 @@
 //! The reply to a call: its verdict, its use of tokens and time, and its text.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use goodarm_core::{Cost, CountedFailure, VoidFailure};
+use goodarm_core::{Cost, CountedFailure, Failure, VoidFailure};
 use serde::{Deserialize, Serialize};
 
 /// The reply to a call.
@@ -14,6 +15,30 @@ pub struct Reply {
     pub usage: Usage,
     /// Its text, for people: at most [`REPLY_BYTES_MAX`] bytes.
     pub text: String,
+    /// How it came.
+    pub delivery: Delivery,
+}
+
+/// How a reply came. Only the bill of an error depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivery {
+    /// The HTTP status of a reply that is an error: 400 or more.
+    pub status: Option<u16>,
+    /// The index of the address that was asked last, if the service has several.
+    pub address: Option<u16>,
+    /// The number of requests for this call that began no work, because the service throttled them or was not reached.
+    pub throttled_count: u32,
+}
+
+impl Delivery {
+    /// The cause of a failure, for people: the status, such as `HTTP 500`, if the failure counts and the reply has one,
+    /// and otherwise the name of the failure.
+    pub fn cause(&self, failure: Failure) -> Cow<'static, str> {
+        match (self.status, failure) {
+            (Some(status), Failure::Counted(_)) => format!("HTTP {status}").into(),
+            _ => failure.name().into(),
+        }
+    }
 }
 
 /// The meaning of a reply for the evidence.
@@ -68,26 +93,28 @@ pub struct Usage {
 impl Reply {
     /// A score, for a call without cost.
     pub const fn score(score: f64) -> Self {
-        Self::new(Verdict::Score(score), NOTHING)
+        Self::new(Verdict::Score(score), NOTHING, String::new())
     }
 
     /// A call that failed in a way that may depend on the answer.
     pub fn failed(failure: CountedFailure, reason: impl Into<String>) -> Self {
-        Self::new(Verdict::Failed(failure, reason.into()), Usage::default())
+        Self::new(Verdict::Failed(failure, reason.into()), Usage::default(), String::new())
     }
 
     /// No reply is left for the call; it costs nothing.
     pub fn exhausted(reason: impl Into<String>) -> Self {
-        Self::new(Verdict::Exhausted(reason.into()), NOTHING)
+        Self::new(Verdict::Exhausted(reason.into()), NOTHING, String::new())
     }
 
     /// A call that never began.
     pub fn void(failure: VoidFailure) -> Self {
-        Self::new(Verdict::Void(failure), Usage::default())
+        Self::new(Verdict::Void(failure), Usage::default(), String::new())
     }
 
-    const fn new(verdict: Verdict, usage: Usage) -> Self {
-        Self { verdict, usage, text: String::new() }
+    /// A reply without an error.
+    pub const fn new(verdict: Verdict, usage: Usage, text: String) -> Self {
+        let delivery = Delivery { status: None, address: None, throttled_count: 0 };
+        Self { verdict, usage, text, delivery }
     }
 }
 

@@ -10,7 +10,7 @@ use goodarm_core::{
 use goodarm_files::toml_text;
 use serde::{Deserialize, Serialize};
 
-use crate::job_file::{self, GuaranteeName, Scores, Unit};
+use crate::job_file::{self, FailedCalls, GuaranteeName, Scores, Unit};
 use crate::reply::MeanOver;
 
 /// The terms of a run.
@@ -84,6 +84,9 @@ pub struct GeneratorTerms {
     pub ceiling: Cost,
     /// Whether an answer may cost less than `ceiling`.
     pub metered: bool,
+    /// What is declared about its calls.
+    #[serde(flatten)]
+    pub calls: CallTerms,
     /// How people are asked, if its calls go to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub people: Option<PeopleTerms>,
@@ -105,6 +108,9 @@ pub struct VerifierTerms {
     pub ceiling: Cost,
     /// Whether a call may cost less than `ceiling`.
     pub metered: bool,
+    /// What is declared about its calls.
+    #[serde(flatten)]
+    pub calls: CallTerms,
     /// What its mean score is the mean of.
     #[serde(default)]
     pub mean_over: MeanOver,
@@ -117,6 +123,20 @@ pub struct VerifierTerms {
     /// How people are asked, if its calls go to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub people: Option<PeopleTerms>,
+}
+
+/// What is declared about the calls of a service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct CallTerms {
+    /// What a failed call costs if its reply does not say.
+    #[serde(default)]
+    pub failed: FailedCalls,
+    /// HTTP statuses that do not depend on the answer, by the word of the job.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub void_status: Vec<u16>,
+    /// Its addresses, without secrets, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<String>,
 }
 
 /// How people are asked.
@@ -169,6 +189,8 @@ pub struct ServiceTerms<'a> {
     pub ceiling: Cost,
     /// Whether a call may cost less than `ceiling`.
     pub metered: bool,
+    /// What is declared about its calls.
+    pub calls: &'a CallTerms,
     /// Whether it makes answers.
     pub is_generator: bool,
     /// Whether its calls are about questions.
@@ -232,6 +254,11 @@ impl RunTerms {
         self.rows().nth(self.row(target)).expect("the terms have all services")
     }
 
+    /// The address with this index of the service of calls to `target`.
+    pub fn address(&self, target: Target, index: u16) -> &str {
+        self.service(target).calls.addresses.get(usize::from(index)).map_or("?", String::as_str)
+    }
+
     /// The row of [`Self::rows`] in which calls to `target` are counted.
     pub const fn row(&self, target: Target) -> usize {
         row_of(target, self.verifiers.len())
@@ -257,6 +284,7 @@ impl RunTerms {
             kind: &terms.kind,
             ceiling: terms.ceiling,
             metered: terms.metered,
+            calls: &terms.calls,
             is_generator: false,
             answers_questions: terms.solves.is_some(),
             scores: terms.scores,
@@ -267,6 +295,7 @@ impl RunTerms {
             kind: &terms.kind,
             ceiling: terms.ceiling,
             metered: terms.metered,
+            calls: &terms.calls,
             is_generator: true,
             answers_questions: true,
             // A generator gives no scores; what counts is only that this is not `Exact`.

@@ -7,19 +7,21 @@ pub mod questions;
 mod uniform;
 pub mod warnings;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use goodarm_core::outlook::{Remainder, remainder};
 use goodarm_core::{ArmStatus, AttributeId, Books, Cost, Failure};
+use goodarm_files::words::money;
 use serde::{Serialize, Serializer};
 
-use crate::account::{Account, ServiceTotals};
+use crate::account::{Account, FailureCost, ServiceTotals, mean};
 use crate::ending::EndingView;
 use crate::job_file::{GuaranteeName, Scores, Unit};
 use crate::journal::Mark;
 use crate::journal::VERSION;
 use crate::reply::MeanOver;
-use crate::terms::{RunTerms, VerifierTerms};
+use crate::terms::{CallTerms, RunTerms, VerifierTerms};
 pub use crate::view::answer::{AnswerView, Finding, LoanView, PairView};
 pub use crate::view::claim::{ClaimView, LabellerView};
 use crate::view::noise::Noise;
@@ -94,6 +96,9 @@ pub struct Overview {
     pub coverage: Option<Vec<CoverageStep>>,
     /// Each verifier, or each of its criteria.
     pub verifiers: Vec<VerifierView>,
+    /// The sentence about failed calls, if they took more than 5 % of the money.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures_note: Option<String>,
     /// Notes for the reader.
     pub notes: Vec<String>,
 }
@@ -106,21 +111,26 @@ pub struct MoneyView {
     /// The hard limit.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub budget: Cost,
-    /// Paid.
+    /// What is believed to be owed for finished calls.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
+    /// The most that may be owed: spent, reserved, and the rest up to the ceiling of calls whose bills are not known. The
+    /// budget bounds this amount.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub possible: Cost,
     /// Reserved for calls in flight.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub reserved: Cost,
-    /// What is neither spent nor reserved.
+    /// What is left of the budget beyond `possible`.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub left: Cost,
     /// Paid for calls without a score.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent_on_failures: Cost,
-    /// The part of `spent_on_failures` that was paid at the ceiling: the price is fixed, or the bill is not known.
-    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
-    pub failures_at_ceiling: Cost,
+    /// How many finished calls have bills that are not known.
+    pub unknown_bills: u64,
+    /// Calls without a score by cause, those that may have cost most first.
+    pub failed: Vec<FailedView>,
     /// The number of bills above their ceiling.
     pub overruns: u64,
     /// The sum of the amounts by which bills exceed their ceilings.
@@ -129,6 +139,21 @@ pub struct MoneyView {
     /// The budget at the start, and what it was raised to.
     #[serde(serialize_with = "exact_list")]
     pub budgets: Vec<Cost>,
+}
+
+/// Calls that failed for the same cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailedView {
+    /// The HTTP status, such as `HTTP 500`, or the name of the failure.
+    pub cause: String,
+    /// How many calls.
+    pub calls: u64,
+    /// What is believed to be owed for them.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub spent: Cost,
+    /// The most that may be owed.
+    #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
+    pub possible: Cost,
 }
 
 /// The shares of δ, if they are lent.
@@ -193,8 +218,13 @@ pub struct VerifierView {
     pub calls: u64,
     /// What its mean scores are the mean of.
     pub mean_over: MeanOver,
-    /// Failures by name.
-    pub failures: BTreeMap<&'static str, u64>,
+    /// Failures by cause: an HTTP status, or the name of a failure.
+    pub failures: BTreeMap<Cow<'static, str>, u64>,
+    /// Requests that began no work, because they were throttled or the verifier was not reached.
+    pub throttled: u64,
+    /// What each address gave, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<AddressView>,
     /// Answers that take no more of its calls, by the failure that was the reason.
     pub blocked: BTreeMap<&'static str, u64>,
     /// Paid.
@@ -221,6 +251,36 @@ pub struct VerifierView {
     pub noise: Option<Noise>,
 }
 
+/// One address of a service.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AddressView {
+    /// The address, without secrets.
+    pub address: String,
+    /// Calls that it replied to, or failed.
+    pub calls: u64,
+    /// Calls without a score or an answer.
+    pub failures: u64,
+    /// The mean of its scores; `None` without a single score.
+    pub mean_score: Option<f64>,
+}
+
+impl AddressView {
+    /// All addresses of a service; empty if it has only one.
+    pub(crate) fn all(terms: &CallTerms, totals: &ServiceTotals) -> Vec<Self> {
+        let view = |(index, address): (u16, &String)| {
+            let own = totals.addresses.get(&index).copied().unwrap_or_default();
+            let (sum, count) = own.scores;
+            Self {
+                address: address.clone(),
+                calls: own.call_count,
+                failures: own.failure_count,
+                mean_score: mean(sum, count),
+            }
+        };
+        (0..).zip(&terms.addresses).map(view).collect()
+    }
+}
+
 impl Overview {
     /// The overview without the parts that go through every answer: cheap to compute during a run.
     pub fn new(terms: &RunTerms, books: &Books, account: &Account) -> Self {
@@ -233,6 +293,7 @@ impl Overview {
             .map(|attribute| verifier(terms, books, account, attribute))
             .collect();
         let warnings = warnings(terms, account);
+        let money = MoneyView::new(terms, books, account);
         Self {
             goodarm: VERSION.to_owned(),
             folder: String::new(),
@@ -257,7 +318,8 @@ impl Overview {
             span_millis: [0, 0],
             seconds: 0.0,
             calls_per_second: None,
-            money: MoneyView::new(terms, books, account),
+            failures_note: money.failures_note(),
+            money,
             shares: books.lending().map(|lending| Shares {
                 out: lending.out_count(),
                 left: lending.pool().fraction(),
@@ -304,15 +366,60 @@ impl MoneyView {
             unit: terms.unit,
             budget: ledger.budget(),
             spent: ledger.settled(),
+            possible: ledger.possible(),
             reserved: ledger.reserved(),
             left: ledger.left(),
-            spent_on_failures: account.sum(|totals| totals.spent_on_failures),
-            failures_at_ceiling: account.sum(|totals| totals.failures_at_ceiling),
+            spent_on_failures: account.sum(ServiceTotals::spent_on_failures),
+            unknown_bills: account.services.iter().map(|it| it.unknown_bill_count).sum(),
+            failed: failed(account),
             overruns: ledger.overrun_count(),
             overrun: ledger.overrun(),
             budgets: account.budgets.clone(),
         }
     }
+
+    /// The sentence about failed calls, if they took more than 5 % of the money.
+    fn failures_note(&self) -> Option<String> {
+        let possible = |cost: Cost, failed: &FailedView| cost.saturating_add(failed.possible);
+        let failed = self.failed.iter().fold(Cost::ZERO, possible).units();
+        let all = self.possible.saturating_sub(self.reserved).units();
+        if failed <= FAILURES_SHARE_MAX * all {
+            return None;
+        }
+        let causes = self.failed.iter().filter(|failed| failed.possible > Cost::ZERO);
+        let causes = causes.map(|failed| format!("{} × {}", failed.calls, failed.cause));
+        let causes = causes.collect::<Vec<_>>().join(", ");
+        let share = 100.0 * failed / all;
+        let rest = if self.unknown_bills == 0 {
+            String::new()
+        } else {
+            let at_most = money(self.possible.saturating_sub(self.reserved), self.unit);
+            format!(
+                ". What a call without a reply cost is not known: {at_most} is the most that all calls may have cost, and failed = \"mean\" in the job counts the mean instead"
+            )
+        };
+        Some(format!("failed calls took {share:.0} % of the money: {causes}{rest}"))
+    }
+}
+
+/// Calls without a score by cause, those that may have cost most first.
+fn failed(account: &Account) -> Vec<FailedView> {
+    let mut by_cause: BTreeMap<&str, FailureCost> = BTreeMap::new();
+    for (cause, cost) in account.services.iter().flat_map(|totals| &totals.failed) {
+        let sum = by_cause.entry(cause).or_default();
+        sum.call_count += cost.call_count;
+        sum.spent = sum.spent.saturating_add(cost.spent);
+        sum.possible = sum.possible.saturating_add(cost.possible);
+    }
+    let view = |(cause, cost): (&str, FailureCost)| FailedView {
+        cause: cause.to_owned(),
+        calls: cost.call_count,
+        spent: cost.spent,
+        possible: cost.possible,
+    };
+    let mut views: Vec<FailedView> = by_cause.into_iter().map(view).collect();
+    views.sort_by_key(|view| std::cmp::Reverse((view.possible, view.calls)));
+    views
 }
 
 fn verifier(
@@ -351,11 +458,13 @@ fn verifier(
         calls: totals.call_count,
         mean_over: own.mean_over,
         failures: totals.failures.clone(),
+        throttled: paid.map_or(0, |paid| paid.throttled_count),
+        addresses: paid.map_or_else(Vec::new, |paid| AddressView::all(&own.calls, paid)),
         blocked,
         spent: paid.map_or(Cost::ZERO, |paid| paid.spent),
         spent_by_status: [Cost::ZERO; 3],
         spent_by_question: None,
-        spent_on_failures: paid.map_or(Cost::ZERO, |paid| paid.spent_on_failures),
+        spent_on_failures: paid.map_or(Cost::ZERO, ServiceTotals::spent_on_failures),
         mean_score,
         mean_price: paid.and_then(ServiceTotals::mean_price),
         mean_latency: paid.and_then(ServiceTotals::mean_latency),
@@ -424,5 +533,7 @@ fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::
     serializer.collect_seq(costs.iter().map(ToString::to_string))
 }
 
+/// Failed calls that took more than this share of the money are mentioned.
+const FAILURES_SHARE_MAX: f64 = 0.05;
 /// The promise of a run without a guarantee, which makes a recording.
 const RECORDING: &str = "Nothing is certified: the calls of a fixed design are a recording, to be replayed, calibrated with and planned by.";

@@ -31,12 +31,22 @@ pub fn summary_text(summary: &Overview) -> String {
     if summary.added > 0 && summary.questions.is_none() {
         text += &format!("{} of them were added after the run began\n", summary.added);
     }
+    let uncertain = match summary.money.unknown_bills {
+        0 => String::new(),
+        count => {
+            let possible = amount(summary.money.possible, unit);
+            format!(" (at most {possible}: {} not known)", were(count, "bill"))
+        }
+    };
     text += &format!(
-        "spent {} of {}; {} made\n",
+        "spent {}{uncertain} of {}; {} made\n",
         amount(summary.money.spent, unit),
         money(summary.money.budget, unit),
         counted(summary.calls, "call"),
     );
+    if let Some(note) = &summary.failures_note {
+        text += &format!("{note}\n");
+    }
     if summary.for_people > 0 {
         let wait = if summary.for_people == 1 { "call waits" } else { "calls wait" };
         let reserved = money(summary.money.reserved, unit);

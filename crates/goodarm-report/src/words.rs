@@ -1,5 +1,6 @@
 //! Amounts, failures, conditions of verifiers, estimates and texts of others, for people.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use goodarm_core::{Cost, Failure};
@@ -135,13 +136,15 @@ pub fn failures_of_generator(generator: &GeneratorView) -> Vec<String> {
     failures_by_name(&generator.failures, "no answer")
 }
 
-fn failures_by_name(by_name: &BTreeMap<&'static str, u64>, as_what: &str) -> Vec<String> {
-    let is_counted = |name: &str| matches!(Failure::from_name(name), Some(Failure::Counted(_)));
+fn failures_by_name(by_name: &BTreeMap<Cow<'static, str>, u64>, as_what: &str) -> Vec<String> {
+    // A cause that is not the name of a failure is an HTTP status, which counts.
+    let is_counted =
+        |name: &str| Failure::from_name(name).is_none_or(|it| matches!(it, Failure::Counted(_)));
     let sentence = |counted: bool, as_what: &str| {
         let of_kind = || by_name.iter().filter(|(name, _)| is_counted(name) == counted);
         let sum: u64 = of_kind().map(|(_, count)| count).sum();
         let kinds: Vec<String> = match of_kind().count() {
-            1 => of_kind().map(|(name, _)| (*name).to_owned()).collect(),
+            1 => of_kind().map(|(name, _)| name.to_string()).collect(),
             _ => of_kind().map(|(name, &count)| format!("{} {name}", number(count))).collect(),
         };
         let kinds = kinds.join(", ");
@@ -251,10 +254,12 @@ mod tests {
     #[test]
     fn failures_are_grouped_by_what_they_count_as() {
         let of = |list: &[(&'static str, u64)]| {
-            failures_by_name(&list.iter().copied().collect(), "the lowest score")
+            let list = list.iter().map(|&(name, count)| (name.into(), count));
+            failures_by_name(&list.collect(), "the lowest score")
         };
         assert!(of(&[]).is_empty());
         assert_eq!(of(&[("lost", 1)]), ["1 failed (lost): it counts as the lowest score"]);
+        assert_eq!(of(&[("HTTP 500", 2)]), ["2 failed (HTTP 500): they count as the lowest score"]);
         assert_eq!(
             of(&[("timed-out", 1200), ("unreadable", 3), ("rate-limited", 2)]),
             [

@@ -199,7 +199,7 @@ impl Observer for Display<'_> {
                 let mut line = json!({
                     "event": "call", "id": id, "verifier": verifier, "score": score,
                     "failure": call.failure().map(Failure::name), "reason": reason(call),
-                    "cost": call.cost.to_string(), "latency": call.note.latency.as_secs_f64(),
+                    "cost": call.bill.settled().to_string(), "latency": call.note.latency.as_secs_f64(),
                 });
                 if let Some(scores) = scores {
                     line["scores"] = scores;

@@ -9,7 +9,9 @@ use goodarm_data::problem::{KeyProblem, ProblemKind, collect};
 use goodarm_files::Draws;
 use goodarm_record::fingerprint::{self, Fingerprint};
 use goodarm_record::job_file::Scores;
-use goodarm_record::terms::{CriterionTerms, GeneratorTerms, RunTerms, SolverTerms, VerifierTerms};
+use goodarm_record::terms::{
+    CallTerms, CriterionTerms, GeneratorTerms, RunTerms, SolverTerms, VerifierTerms,
+};
 
 use super::error::{self, JobError, JobProblem};
 use super::questions::JobSubjects;
@@ -18,6 +20,7 @@ use super::spec::{JobSettings, JobSpec, ServiceSpec};
 use super::{Job, JobService};
 use crate::pricing::{Pricing, Tariff};
 use crate::secrets::{Redactor, Secrets};
+use crate::service::Manifest;
 use crate::throttle::CallLimits;
 
 /// The folder that the paths in a job file start from.
@@ -247,7 +250,8 @@ impl Checker<'_> {
                 ),
             )
         })?;
-        let tariff = Tariff::new(&pricing, || self.subjects.extent(&spec.service))?;
+        let failed = spec.failed.unwrap_or_else(|| Pricing::failed_by_unit(unit));
+        let tariff = Tariff::new(&pricing, failed, || self.subjects.extent(&spec.service))?;
         if budget != Cost::ZERO && tariff.ceiling > budget {
             let key = spec.pricing.map_or("price", |pricing| pricing.key());
             let ceiling = tariff.ceiling;
@@ -277,6 +281,7 @@ fn verifier_terms(
         scores: *scores,
         ceiling: tariff.ceiling,
         metered: tariff.is_metered(),
+        calls: call_terms(spec, tariff),
         mean_over: service.manifest.mean_over,
         solves: answers_questions.then_some(SolverTerms { proposes: *proposes }),
         people: service.people().cloned(),
@@ -288,12 +293,22 @@ fn verifier_terms(
     }
 }
 
+fn call_terms(spec: &ServiceSpec, tariff: Tariff) -> CallTerms {
+    let Manifest { addresses, void_status, .. } = &spec.service.manifest;
+    CallTerms {
+        failed: tariff.failed,
+        void_status: void_status.clone(),
+        addresses: addresses.clone(),
+    }
+}
+
 fn generator_terms(spec: &ServiceSpec, tariff: Tariff) -> GeneratorTerms {
     GeneratorTerms {
         name: spec.name.clone(),
         kind: spec.kind.clone(),
         ceiling: tariff.ceiling,
         metered: tariff.is_metered(),
+        calls: call_terms(spec, tariff),
         people: spec.service.people().cloned(),
     }
 }

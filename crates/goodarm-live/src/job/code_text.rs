@@ -43,6 +43,7 @@ pub(super) fn text_of(spec: &JobSpec) -> String {
             verifier.threshold.map(|threshold| format!("threshold = {threshold}")),
             verifier.scores.map(|scores| format!("scores = {}", toml_of(&scores))),
             verifier.pricing.map(|pricing| pricing.to_string()),
+            verifier.failed.map(|failed| format!("failed = {}", toml_of(&failed))),
             verifier.retries.map(|retries| format!("retries = {retries}")),
         ];
         for line in lines.into_iter().flatten() {

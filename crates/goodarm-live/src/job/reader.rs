@@ -543,6 +543,7 @@ fn service_spec(
         criteria: criteria.map(criterion).collect(),
         // Stands for a wrong price, which must not also be reported as missing.
         pricing: pricing.unwrap_or(Some(Pricing::Fixed(Cost::from_picos(1)))),
+        failed: keys.failed,
         rate: keys.rate,
         concurrency: keys.concurrency,
         retries: keys.retries,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use goodarm_core::{Cost, policy};
 use goodarm_data::candidates::Candidates;
 use goodarm_data::problem::KeyProblem;
-use goodarm_record::job_file::{self, ExpectFile, GuaranteeName, Scores, Unit};
+use goodarm_record::job_file::{self, ExpectFile, FailedCalls, GuaranteeName, Scores, Unit};
 
 use crate::pricing::Pricing;
 use crate::service::Service;
@@ -97,6 +97,8 @@ pub struct ServiceSpec {
     pub proposes: bool,
     /// What its calls cost; many verifiers have a default.
     pub pricing: Option<Pricing>,
+    /// What a failed call costs if its reply does not say; `None` for the default of the unit.
+    pub failed: Option<FailedCalls>,
     /// The most requests per second.
     pub rate: Option<f64>,
     /// Calls that may be in flight at once; `None` for the `concurrency` of the job.
@@ -134,6 +136,7 @@ impl ServiceSpec {
             criteria: Vec::new(),
             proposes: false,
             pricing: None,
+            failed: None,
             rate: None,
             concurrency: None,
             retries: None,

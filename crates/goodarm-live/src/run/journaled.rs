@@ -94,7 +94,7 @@ impl JournaledSession {
             Origin::Local => self.disk.append(&record),
             Origin::Remote | Origin::Unstarted => self.disk.append_outcome(&record),
         }
-        let settled = self.session.settle(call.ticket, &call.outcome, call.cost);
+        let settled = self.session.settle(call.ticket, &call.outcome, call.bill);
         let settled = settled.expect("the ticket is in flight, and the score checked");
         self.subjects.take(self.session.books().problem(), settled, call);
         self.account.take_call(self.session.books(), call);

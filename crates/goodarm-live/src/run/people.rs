@@ -114,7 +114,7 @@ impl Run {
             let service = &self.job.service_of(call.target).service;
             let verdict = service.interpret(&heard.said).expect("only people's calls wait");
             let text = format!("{}, says {}", heard.said.words(), heard.by);
-            let reply = Reply { verdict, usage: Usage::default(), text };
+            let reply = Reply::new(verdict, Usage::default(), text);
             self.settle(call, reply, Origin::Remote);
         }
         Ok(())

@@ -172,8 +172,8 @@ fn check_budget(books: &Books, job: &Job) -> Result<(), RunError> {
 }
 
 impl Run {
-    /// Settles the calls that were in flight when the process died. They may have been made, so each counts as
-    /// spent and as the lowest score, in dispatch order. Skipping or repeating them would break δ, unless the
+    /// Settles the calls that were in flight when the process died. They may have been made, so each has a bill that is
+    /// not known and counts as the lowest score, in dispatch order. Skipping or repeating them would break δ, unless the
     /// verifier is exact. Quick calls are evaluated again, and calls for people stay open.
     fn settle_lost(&mut self, lost: Vec<(Ticket, Target)>) {
         for (ticket, target) in lost {
@@ -197,7 +197,8 @@ impl Run {
             let reason = "in flight when the process died".into();
             let note = Note { reason, ..Note::default() };
             let outcome = Outcome::Failed(failure);
-            let call = SettledCall { ticket, target, outcome, cost: ceiling, note };
+            let bill = self.lost_bill(target, ceiling);
+            let call = SettledCall { ticket, target, outcome, bill, note };
             self.work.settle(&call, Origin::Remote);
             self.recovery.lost += 1;
         }

@@ -2,7 +2,10 @@
 
 use std::mem;
 
-use goodarm_core::{Attribute, Call, Cost, CountedFailure, Failure, Outcome, Source, Target};
+use goodarm_core::{
+    Attribute, Bill, Call, Cost, CountedFailure, Failure, Outcome, REPEATS_MAX, Source, Target,
+    VoidFailure,
+};
 use goodarm_record::history::SettledCall;
 use goodarm_record::journal::Note;
 use goodarm_record::questions::kept_answer;
@@ -19,23 +22,29 @@ impl Run {
             self.settle(call, reply, Origin::Remote);
             return;
         }
-        // The call may have been made, so it is paid.
+        // The call may have been made, so its bill is not known.
         let reason = "the task that made the call died: a bug, or the runtime is gone".into();
         let settled = SettledCall {
             ticket: call.ticket,
             target: call.target,
             outcome: Outcome::Failed(Failure::Counted(CountedFailure::Crashed)),
-            cost: call.ceiling,
+            bill: self.lost_bill(call.target, call.ceiling),
             note: Note { reason, ..Note::default() },
         };
         self.record_settled(settled, Origin::Remote, true);
     }
 
+    /// The bill of a call that may have been made, and has no reply.
+    pub(super) fn lost_bill(&self, target: Target, ceiling: Cost) -> Bill {
+        let service = self.job.problem.service(target);
+        let typical = self.work.books().lane(service).typical_bill();
+        self.job.service(service).tariff.unknown_bill(typical, ceiling, true)
+    }
+
     pub(super) fn settle(&mut self, call: Call, mut reply: Reply, origin: Origin) {
-        let Call { ticket, target, attempt, .. } = call;
+        let Call { ticket, target, attempt, ceiling, .. } = call;
         let id = self.job.problem.service(target);
         let service = self.job.service(id);
-        let charged = service.charge(&reply.usage);
         let problem = self.work.session.books().problem();
         let declared: Vec<&Attribute> = match target {
             Target::Arm(_, lead) => {
@@ -67,7 +76,13 @@ impl Run {
         if answer.is_empty() {
             reply.text = shorten(reply.text);
         }
+        let repeatable = origin == Origin::Remote && attempt < REPEATS_MAX;
         let (outcome, reason) = match (outcome, reason) {
+            (Outcome::Failed(Failure::Counted(failure)), reason)
+                if repeatable && is_repeated(&declared, failure) =>
+            {
+                (Outcome::Failed(Failure::Void(VoidFailure::NoVerdict)), reason)
+            }
             (Outcome::Failed(Failure::Void(_)), _) if attempt >= VOID_ATTEMPTS_MAX => {
                 let reason = format!("given up after {attempt} void attempts");
                 (Outcome::Failed(Failure::Counted(CountedFailure::GivenUp)), reason)
@@ -78,15 +93,19 @@ impl Run {
             }
             outcome => outcome,
         };
+        let typical = self.work.books().lane(id).typical_bill();
         let is_unpaid = outcome.failure().is_some_and(Failure::is_free);
+        let is_failed = outcome.is_failed();
+        let bill = || service.bill(&reply.usage, &reply.delivery, is_failed, [typical, ceiling]);
         let settled = SettledCall {
             ticket,
             target,
             outcome,
-            cost: if is_unpaid { Cost::ZERO } else { charged },
+            bill: if is_unpaid { Bill::ZERO } else { bill() },
             note: Note {
                 // Excludes queue time.
                 latency: reply.usage.worked,
+                delivery: reply.delivery,
                 reply: reply.text.into(),
                 answer: answer.into(),
                 reason: reason.into(),
@@ -113,6 +132,12 @@ impl Run {
         }
         self.notices.take(call, service);
     }
+}
+
+/// Whether a call that failed so is made again: only that of an exact verifier, whose score never changes. A call that
+/// was given up has been sent often enough.
+fn is_repeated(declared: &[&Attribute], failure: CountedFailure) -> bool {
+    declared.first().is_some_and(|first| first.is_exact()) && failure != CountedFailure::GivenUp
 }
 
 /// Where a reply comes from.

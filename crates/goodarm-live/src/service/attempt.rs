@@ -44,7 +44,7 @@ where
     attempts_at(throttle, |_| attempt()).await
 }
 
-/// Like [`attempts`], for a service with several addresses ([`super::Manifest::address_count`]). Each attempt gets
+/// Like [`attempts`], for a service with several addresses ([`super::Manifest::addresses`]). Each attempt gets
 /// the number of its address, counted from 0. After a void attempt the next one may go to another address, since no
 /// work was begun; any other attempt ends the call.
 pub async fn attempts_at<T, F>(
@@ -62,7 +62,14 @@ where
                 return Err(not_sent(throttle.final_reason().unwrap_or_default()));
             }
         };
-        match attempt(turn.address()).await {
+        let made = attempt(turn.address()).await;
+        match made {
+            Attempt::Void { .. } | Attempt::Hopeless { .. } => turn.record_throttled(),
+            Attempt::Answered(_) | Attempt::Broke(_) | Attempt::Mistrusted(_) => {
+                turn.record_delivery();
+            }
+        }
+        match made {
             Attempt::Answered(outcome) => {
                 tracker.got_through(&turn);
                 turn.record_reply();

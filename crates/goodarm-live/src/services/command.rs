@@ -361,7 +361,7 @@ impl ProcessOutcome {
                 let text = program.text(&output);
                 let (verdict, cost) = read(&text, &program.wanted);
                 let usage = Usage { cost, ..usage };
-                Attempt::Answered(Reply { verdict, usage, text: shorten(text) })
+                Attempt::Answered(Reply::new(verdict, usage, shorten(text)))
             }
             Self::Failed { failure, reason, output } => {
                 let mut reason = in_short(&program.secrets.remove(reason));

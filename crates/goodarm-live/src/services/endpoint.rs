@@ -33,7 +33,7 @@ use crate::throttle::Throttle;
 use crate::transcript;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{Reply, Usage, shorten};
+use goodarm_record::reply::{Delivery, NOTHING, Reply, Usage, shorten};
 
 /// One or several addresses, with everything that does not change from call to call. The throttle chooses the
 /// address of each request.
@@ -147,11 +147,18 @@ impl Endpoint {
         lines.join("\n")
     }
 
+    /// The addresses without secrets; empty if there is only one.
+    fn fleet(&self) -> Vec<String> {
+        let all = self.addresses.iter().map(|address| address.shown.clone());
+        if self.addresses.len() > 1 { all.collect() } else { Vec::new() }
+    }
+
     /// Facts about a service at this endpoint.
     pub(crate) fn manifest(&self) -> Manifest {
         Manifest {
             extent: Extent { timeout: self.timeout, ..Extent::default() },
-            address_count: self.addresses.len(),
+            addresses: self.fleet(),
+            void_status: self.void_status.listed().to_vec(),
             files_per_request: 1,
             secrets: Some(Arc::clone(&self.secrets)),
             warning: self.warning.clone(),
@@ -159,14 +166,37 @@ impl Endpoint {
         }
     }
 
-    /// Posts a JSON body when the throttle permits, and again as long as the server began no work. The error is the
-    /// reply of a call without a complete body or without a status of success.
-    pub(crate) async fn post(
+    /// Posts a JSON body when the throttle permits, and again as long as the server began no work. `read` interprets
+    /// the body of a response. The error is the reply of a call without a complete body, without a status of success,
+    /// or with a body that cannot be read: an address that sends several of these in a row is paused.
+    pub(crate) async fn post<T>(
         &self,
         throttle: &Throttle,
         body: &str,
-    ) -> Result<ResponseBody, Reply> {
-        attempts_at(throttle, |number| self.attempt(throttle, number, body)).await?
+        read: impl Fn(&[u8]) -> Result<T, String>,
+    ) -> Result<(T, ResponseBody), Reply> {
+        let attempt = async |number| match self.attempt(throttle, number, body).await {
+            Attempt::Answered(Ok(received)) => match read(&received.body) {
+                Ok(value) => Attempt::Answered(Ok((value, received))),
+                Err(reason) => Attempt::Broke(self.unreadable(&received, reason)),
+            },
+            Attempt::Answered(Err(reply)) => Attempt::Answered(Err(reply)),
+            Attempt::Broke(reply) => Attempt::Broke(reply),
+            Attempt::Mistrusted(reply) => Attempt::Mistrusted(reply),
+            Attempt::Hopeless { reason } => Attempt::Hopeless { reason },
+            Attempt::Void { failure, retry_after, reason } => {
+                Attempt::Void { failure, retry_after, reason }
+            }
+        };
+        attempts_at(throttle, attempt).await?
+    }
+
+    /// The reply of a call whose response cannot be read.
+    pub(crate) fn unreadable(&self, received: &ResponseBody, reason: String) -> Reply {
+        let usage = Usage { worked: received.worked, ..Usage::default() };
+        let reason = self.reason_at(received.address, self.clean(reason));
+        let text = self.clean(String::from_utf8_lossy(&received.body).into_owned());
+        Reply { usage, text, ..Reply::failed(CountedFailure::Unreadable, reason) }
     }
 
     /// Adds the host to a reason if there are several addresses.
@@ -316,8 +346,8 @@ impl Endpoint {
         };
         reason += &match status.as_u16() {
             404 => format!(" (there is nothing at {}: is `url` right?)", sent.address.target),
-            code @ (502 | 503 | 529) => {
-                format!(" (if it says so before it looks at a request: void_status = [{code}])")
+            code @ (500 | 502 | 503 | 504 | 529) => {
+                format!(" (if that never depends on the answer: void_status = [{code}])")
             }
             401 => match &self.key_from {
                 Some(name) => format!(" (the key was refused: it is from {name})"),
@@ -353,7 +383,11 @@ impl Endpoint {
                 } else {
                     reason
                 };
-                let reply = Reply { text, ..self.failed(sent, failure, reason) };
+                let failed = self.failed(sent, failure, reason);
+                // An error uses nothing, as far as it does not say otherwise.
+                let usage = Usage { worked: failed.usage.worked, ..NOTHING };
+                let delivery = Delivery { status: Some(code), ..Delivery::default() };
+                let reply = Reply { text, usage, delivery, ..failed };
                 if is_about_the_request(status) {
                     Attempt::Answered(Err(reply))
                 } else {

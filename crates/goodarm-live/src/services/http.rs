@@ -135,11 +135,15 @@ impl Http {
                 return Reply { usage: NOTHING, ..failed };
             }
         };
-        let received = match self.endpoint.post(throttle, &body).await {
+        let read = |body: &[u8]| {
+            let wrong = |error| format!("the reply is not JSON: {error}");
+            serde_json::from_slice(body).map_err(wrong)
+        };
+        let (value, received) = match self.endpoint.post(throttle, &body, read).await {
             Ok(received) => received,
             Err(reply) => return reply,
         };
-        let (verdict, cost) = self.read(&received.body);
+        let (verdict, cost) = self.read(&value);
         let verdict = match verdict {
             Verdict::Failed(failure, reason) => {
                 Verdict::Failed(failure, self.endpoint.reason_at(received.address, reason))
@@ -151,23 +155,19 @@ impl Http {
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         };
         let usage = Usage { cost, worked: received.worked, ..Usage::default() };
-        Reply { verdict, usage, text: self.endpoint.clean(text) }
+        Reply::new(verdict, usage, self.endpoint.clean(text))
     }
 
     /// The verdict, and the cost if the reply has one.
-    fn read(&self, body: &[u8]) -> (Verdict, Option<Cost>) {
+    fn read(&self, value: &Value) -> (Verdict, Option<Cost>) {
         let unreadable = |reason| Verdict::Failed(CountedFailure::Unreadable, reason);
-        let value: Value = match serde_json::from_slice(body) {
-            Ok(value) => value,
-            Err(error) => return (unreadable(format!("the reply is not JSON: {error}")), None),
-        };
         let pointer = self.pointer.as_str();
         let score = |found: &Value| {
             let shown = || in_short(&self.endpoint.clean(found.to_string()));
             score_of(found).ok_or_else(|| format!("not a score: {}", shown()))
         };
         let verdict = match (&self.wanted, value.pointer(pointer)) {
-            (ExpectedReply::Scores(rubric), _) => rubric.verdict(&value, score),
+            (ExpectedReply::Scores(rubric), _) => rubric.verdict(value, score),
             (ExpectedReply::Answer, found) => answer_at(found, pointer),
             (ExpectedReply::Score, Some(found)) => match score(found) {
                 Ok(score) => Verdict::Score(score),

@@ -225,7 +225,7 @@ impl Llm {
             Ok(verdict) => verdict,
             Err(reason) => Verdict::Failed(CountedFailure::Unreadable, reason),
         };
-        Reply { verdict, usage: chat_reply.usage, text: shorten(chat_reply.text) }
+        Reply::new(verdict, chat_reply.usage, shorten(chat_reply.text))
     }
 
     /// Asks once. The whole reply is the answer; a reply that was cut off counts as failed.
@@ -245,7 +245,7 @@ impl Llm {
         } else {
             Verdict::answer(text, String::new())
         };
-        Reply { verdict, usage, text: shown }
+        Reply::new(verdict, usage, shown)
     }
 
     async fn solve(&self, solver: &Solver, candidate: &Candidate, throttle: &Throttle) -> Reply {

@@ -123,7 +123,7 @@ impl Local for RecordedService {
             _ => String::new(),
         };
         let usage = Usage { cost: Some(call.cost), ..Usage::default() };
-        Dispatch::Now(Reply { verdict, usage, text })
+        Dispatch::Now(Reply::new(verdict, usage, text))
     }
 }
 

@@ -42,6 +42,11 @@ impl Addresses {
         Self { list: vec![address; count.max(1)], next: 0, concurrency }
     }
 
+    /// How many addresses there are.
+    pub(super) const fn count(&self) -> usize {
+        self.list.len()
+    }
+
     /// The index of the address for a request now, or why the request must wait.
     pub(super) fn choose(&self, now: Instant, patience: Duration) -> Result<usize, Obstacle> {
         let mut chosen: Option<usize> = None;

@@ -4,6 +4,7 @@
 //! replies is given up and counts: the cause may be the answer that it is about.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use goodarm_core::ArmId;
 
@@ -58,7 +59,7 @@ impl Throttle {
     /// A clone of the throttle for a call on this answer, or on the question with this index.
     #[must_use]
     pub fn on_answer(&self, answer: ArmId) -> Self {
-        Self { answer: Some(answer), ..self.clone() }
+        Self { answer: Some(answer), requests: Arc::default(), ..self.clone() }
     }
 
     /// Restores how many calls on this answer were given up before the run was resumed.

@@ -145,7 +145,7 @@ fn a_recording_that_ends_rejects_no_one_and_costs_nothing() {
         place.assert_clean();
         assert_eq!((overview.certified, overview.rejected, overview.undecided), (0, 0, 9));
         let verifier = &overview.verifiers[0];
-        assert_eq!(verifier.failures, BTreeMap::from([("exhausted", 9)]));
+        assert_eq!(verifier.failures, BTreeMap::from([("exhausted".into(), 9)]));
         assert_eq!(verifier.blocked, BTreeMap::from([("exhausted", 9)]));
         let recorded = if price.is_empty() { 10 + 11 + 12 + 13 + 14 } else { 5 * 16 };
         assert_eq!(overview.money.spent, Cost::from_units(9 * recorded));

@@ -183,7 +183,7 @@ fn a_scale_of_its_own_certifies_nothing() {
     let (_, _, summary, _) = run_against(act, "");
     assert_eq!(summary.certified, 0, "3 of 10 points are not a full score");
     let failures = &summary.verifiers[0].failures;
-    assert_eq!(failures.keys().copied().collect::<Vec<_>>(), ["unreadable"], "{failures:?}");
+    assert_eq!(failures.keys().collect::<Vec<_>>(), ["unreadable"], "{failures:?}");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn slow_and_out_of_order_replies_change_nothing() {
 }
 
 #[test]
-fn a_bill_that_is_missing_costs_the_ceiling_and_one_that_is_too_high_is_recorded() {
+fn a_bill_that_is_missing_is_believed_at_the_mean_and_one_that_is_too_high_is_recorded() {
     let bill = |seen: &Request, index: usize| {
         let score = score_of(seen);
         Action::Json(match index % 10 {
@@ -209,15 +209,19 @@ fn a_bill_that_is_missing_costs_the_ceiling_and_one_that_is_too_high_is_recorded
     let (_, _, summary, requests) = run_against(bill, "metered = { reported = true, ceiling = 1 }");
     let overruns = (0..requests).filter(|index| index % 10 == 7).count();
     assert_eq!(summary.money.overruns, overruns as u64);
-    let expected: f64 = (0..requests)
-        .map(|index| match index % 10 {
-            4 => 1.0,
+    let bills = |missing: f64| -> f64 {
+        let bill = |index| match index % 10 {
+            4 => missing,
             7 => 2.5,
             _ => 0.25,
-        })
-        .sum();
-    let spent = summary.money.spent.units();
-    assert!((spent - expected).abs() < 1e-9, "{spent} for {expected}");
+        };
+        (0..requests).map(bill).sum()
+    };
+    let (spent, possible) = (summary.money.spent.units(), summary.money.possible.units());
+    assert!((possible - bills(1.0)).abs() < 1e-9, "{possible} for {}", bills(1.0));
+    assert!(spent > bills(0.25) && spent < bills(0.8), "{spent} with means of 0.25 and 2.5");
+    let missing = (0..requests).filter(|index| index % 10 == 4).count();
+    assert_eq!(summary.money.unknown_bills, missing as u64);
 }
 
 #[test]

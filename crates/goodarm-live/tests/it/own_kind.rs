@@ -15,7 +15,7 @@ use goodarm_live::services::{KINDS, KindKeys, ServiceContext, ServiceKind, Servi
 use goodarm_live::throttle::Throttle;
 use goodarm_record::control::Control;
 use goodarm_record::ending::Ending;
-use goodarm_record::job_file;
+use goodarm_record::job_file::{self, FailedCalls};
 use goodarm_record::notice::Notice;
 use goodarm_record::run_error::RunError;
 use schemars::JsonSchema;
@@ -392,7 +392,7 @@ fn the_ledger_reserves_what_the_tariff_says_to_the_last_digit() {
     exact.settings.budget = Cost::from_units(1_000_000_000);
     exact.verifiers[0].pricing = Some(pricing);
     let job = Job::new(exact).expect("a job");
-    let tariff = Tariff::new(&pricing, Extent::default).expect("a tariff");
+    let tariff = Tariff::new(&pricing, FailedCalls::Ceiling, Extent::default).expect("a tariff");
     assert_eq!(tariff.ceiling.picos(), 61 * 123_456_789_012_345_677);
     assert_eq!(job.problem.attribute(goodarm_core::AttributeId(0)).price, tariff.ceiling);
     assert_eq!(job.verifiers()[0].tariff, tariff);

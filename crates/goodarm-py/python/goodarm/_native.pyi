@@ -94,13 +94,16 @@ class Ledger:
         """The hard limit."""
     @property
     def settled(self) -> Decimal:
-        """The cost of finished calls."""
+        """What is believed to be owed for finished calls."""
+    @property
+    def possible(self) -> Decimal:
+        """The most that may be owed, with calls in flight; the budget bounds it."""
     @property
     def reserved(self) -> Decimal:
         """The ceilings of the calls in flight."""
     @property
     def left(self) -> Decimal:
-        """The budget that is neither settled nor reserved."""
+        """What is left of the budget beyond `possible`."""
     @property
     def overrun(self) -> Decimal:
         """The sum of all bills above their ceilings, less the ceilings."""

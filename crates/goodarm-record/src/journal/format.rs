@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// The number in a journal's header that says how records are written.
-pub const FORMAT_VERSION: u64 = 2;
+pub const FORMAT_VERSION: u64 = 3;
 
 /// A payload is at most this long; a longer one was not written by us.
 pub const FRAME_BYTES_MAX: u32 = 1 << 30;
@@ -88,6 +88,9 @@ pub enum MalformedRecord {
     /// No service that answers questions has this code.
     #[error("no service that answers questions has code {0}: damage, or a later goodarm wrote it")]
     Source(u8),
+    /// A settled call has fields that this version does not know.
+    #[error("a call has fields {0:#04x}: damage, or a later goodarm wrote it")]
+    Details(u8),
     /// The frame does not end with the mark that ends frames.
     #[error("no end mark")]
     NoEnd,

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
+use super::VERSION;
 use super::format::{
     self, FORMAT_VERSION, FRAME_BYTES_MAX, FrameHeader, HEADER_LEN, MAGIC, MalformedRecord,
 };
@@ -62,10 +63,14 @@ pub enum OpenError {
     #[error("not a journal of goodarm")]
     NotAJournal,
     /// The file has a format that this version cannot read.
-    #[error("a journal of format {found}, but this goodarm reads format {FORMAT_VERSION}")]
+    #[error(
+        "goodarm {version} began this run, with a journal of format {found}; this is goodarm {VERSION}, which reads format {FORMAT_VERSION}: use goodarm {version} for it"
+    )]
     Format {
         /// The format of the file.
         found: u64,
+        /// The version that began the journal.
+        version: String,
     },
     /// The bytes are not those that were written, and no crash explains it.
     #[error("the journal is damaged at byte {offset}: {damage}")]
@@ -304,10 +309,11 @@ impl Frame {
     fn read_header(&mut self) -> Result<Header, OpenError> {
         let mut input = Input::new(&self.payload);
         let format = Header::format(&mut input).map_err(|malformed| self.damaged(malformed))?;
-        if !(1..=FORMAT_VERSION).contains(&format) {
-            return Err(OpenError::Format { found: format });
+        if format != FORMAT_VERSION {
+            let version = input.text().map_err(|malformed| self.damaged(malformed))?.to_owned();
+            return Err(OpenError::Format { found: format, version });
         }
-        let header = Header::decode(format, &mut input);
+        let header = Header::decode(&mut input);
         let header = header.map_err(|malformed| self.damaged(malformed))?;
         self.consumed = self.payload.len() - input.len();
         Ok(header)

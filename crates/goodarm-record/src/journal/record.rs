@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use goodarm_core::problem::ATTRIBUTES_MAX;
 use goodarm_core::{
-    ArmId, AttributeId, Cost, Event, Failure, GeneratorId, Label, Loan, Outcome, QuestionId, Share,
-    Source, Target, Ticket,
+    ArmId, AttributeId, Bill, Cost, Event, Failure, GeneratorId, Label, Loan, Outcome, QuestionId,
+    Share, Source, Target, Ticket,
 };
 
 use super::format::{FORMAT_VERSION, MalformedRecord};
 use super::varint::{Input, put_large, put_number, put_score, put_score_or_none, put_text};
-use crate::reply::ServiceWarning;
+use crate::reply::{Delivery, ServiceWarning};
 
 /// The first record of a journal: the run that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct Record<'a> {
 pub struct Note<'a> {
     /// How long the call took.
     pub latency: Duration,
+    /// How the reply came.
+    pub delivery: Delivery,
     /// The text of the reply, possibly cut; a new answer is kept whole.
     pub reply: Cow<'a, str>,
     /// The final answer that a call about a question gave; its hash if it is long.
@@ -61,6 +63,7 @@ impl Note<'_> {
     pub fn borrowed(&self) -> Note<'_> {
         Note {
             latency: self.latency,
+            delivery: self.delivery,
             reply: Cow::Borrowed(&self.reply),
             answer: Cow::Borrowed(&self.answer),
             reason: Cow::Borrowed(&self.reason),
@@ -73,6 +76,7 @@ impl Note<'_> {
     pub fn into_owned(self) -> Note<'static> {
         Note {
             latency: self.latency,
+            delivery: self.delivery,
             reply: Cow::Owned(self.reply.into_owned()),
             answer: Cow::Owned(self.answer.into_owned()),
             reason: Cow::Owned(self.reason.into_owned()),
@@ -103,6 +107,12 @@ const TAG_TOLD_ALL: u8 = 10;
 const TAG_QUESTION_ASKED: u8 = 11;
 const TAG_LENT_AND_QUESTION_ASKED: u8 = 12;
 const TAG_ANSWERED: u8 = 13;
+const DETAIL_UNCERTAIN: u8 = 1;
+const DETAIL_STATUS: u8 = 2;
+const DETAIL_ADDRESS: u8 = 4;
+const DETAIL_THROTTLED: u8 = 8;
+/// Higher bits are for fields of later versions.
+const DETAIL_END: u8 = 16;
 const SOURCE_VOTES: u8 = 1;
 const SOURCE_GENERATOR: u8 = 2;
 /// The last byte of a payload. It is not zero, so a payload that ends in zeros is not what was written.
@@ -125,12 +135,11 @@ impl Header {
         if input.byte()? == TAG_HEADER { input.number() } else { Err(MalformedRecord::NoHeader) }
     }
 
-    /// The rest of the header, in a format that this version can read.
-    pub(super) fn decode(format: u64, input: &mut Input<'_>) -> Result<Self, MalformedRecord> {
+    /// The rest of the header.
+    pub(super) fn decode(input: &mut Input<'_>) -> Result<Self, MalformedRecord> {
         Ok(Self {
             version: input.text()?.to_owned(),
-            // Format 1 was only ever written under the first rules.
-            decisions: if format == 1 { 1 } else { input.small_number()? },
+            decisions: input.small_number()?,
             terms: input.text()?.to_owned(),
             candidates: input.array()?,
             arm_count: input.number()?,
@@ -147,8 +156,8 @@ impl Record<'_> {
         }
         match &self.event {
             Event::Asked { ticket, target, loan } => put_asked(bytes, *ticket, *target, *loan),
-            Event::Settled { ticket, outcome, cost } => {
-                self.encode_settled(bytes, *ticket, outcome, *cost);
+            Event::Settled { ticket, outcome, bill } => {
+                self.encode_settled(bytes, *ticket, outcome, *bill);
             }
             Event::BudgetRaised { budget } => {
                 bytes.push(TAG_BUDGET_RAISED);
@@ -166,8 +175,8 @@ impl Record<'_> {
         }
     }
 
-    fn encode_settled(&self, bytes: &mut Vec<u8>, ticket: Ticket, outcome: &Outcome, cost: Cost) {
-        let Note { latency, reply, answer, reason, .. } = &self.note;
+    fn encode_settled(&self, bytes: &mut Vec<u8>, ticket: Ticket, outcome: &Outcome, bill: Bill) {
+        let Note { latency, delivery, reply, answer, reason, .. } = &self.note;
         bytes.push(match outcome {
             Outcome::Score(_) => TAG_TOLD,
             Outcome::Scores(_) => TAG_TOLD_ALL,
@@ -187,8 +196,9 @@ impl Record<'_> {
             }
             Outcome::Failed(failure) => bytes.push(failure.code()),
         }
-        put_large(bytes, cost.picos());
+        put_large(bytes, bill.settled().picos());
         put_large(bytes, latency.as_nanos());
+        put_details(bytes, bill.uncertain(), delivery);
         put_text(bytes, reply);
         match outcome {
             Outcome::Score(_) => {}
@@ -196,6 +206,46 @@ impl Record<'_> {
             Outcome::Scores(_) | Outcome::Failed(_) => put_text(bytes, reason),
         }
     }
+}
+
+/// What most calls do not have: a byte with a bit for each field, then the fields.
+fn put_details(bytes: &mut Vec<u8>, uncertain: Cost, delivery: &Delivery) {
+    let Delivery { status, address, throttled_count } = delivery;
+    let is_there = |is_there: bool, bit: u8| if is_there { bit } else { 0 };
+    bytes.push(
+        is_there(uncertain > Cost::ZERO, DETAIL_UNCERTAIN)
+            | is_there(status.is_some(), DETAIL_STATUS)
+            | is_there(address.is_some(), DETAIL_ADDRESS)
+            | is_there(*throttled_count > 0, DETAIL_THROTTLED),
+    );
+    if uncertain > Cost::ZERO {
+        put_large(bytes, uncertain.picos());
+    }
+    status.iter().chain(address).for_each(|number| put_number(bytes, (*number).into()));
+    if *throttled_count > 0 {
+        put_number(bytes, (*throttled_count).into());
+    }
+}
+
+/// The uncertain part of a bill, and how the reply came.
+#[inline]
+fn details(input: &mut Input<'_>) -> Result<(Cost, Delivery), MalformedRecord> {
+    let fields = input.byte()?;
+    if fields == 0 {
+        return Ok((Cost::ZERO, Delivery::default()));
+    }
+    if fields >= DETAIL_END {
+        return Err(MalformedRecord::Details(fields));
+    }
+    let has = |bit: u8| fields & bit != 0;
+    let uncertain = if has(DETAIL_UNCERTAIN) { input.large()? } else { 0 };
+    let mut short = |bit: u8| {
+        let number = if has(bit) { Some(input.number()?) } else { None };
+        number.map(u16::try_from).transpose().map_err(|_| MalformedRecord::Number)
+    };
+    let (status, address) = (short(DETAIL_STATUS)?, short(DETAIL_ADDRESS)?);
+    let throttled_count = if has(DETAIL_THROTTLED) { input.small_number()? } else { 0 };
+    Ok((Cost::from_picos(uncertain), Delivery { status, address, throttled_count }))
 }
 
 fn put_asked(bytes: &mut Vec<u8>, ticket: Ticket, target: Target, loan: Option<(ArmId, Loan)>) {
@@ -282,13 +332,16 @@ fn settled<'a>(
     };
     let cost = Cost::from_picos(input.large()?);
     note.latency = input.duration()?;
+    let (uncertain, delivery) = details(input)?;
+    note.delivery = delivery;
+    let bill = Bill::unknown(cost, cost.saturating_add(uncertain));
     note.reply = Cow::Borrowed(input.text()?);
     match outcome {
         Outcome::Score(_) => {}
         Outcome::Answer(_) => note.answer = Cow::Borrowed(input.text()?),
         Outcome::Scores(_) | Outcome::Failed(_) => note.reason = Cow::Borrowed(input.text()?),
     }
-    Ok(Event::Settled { ticket, outcome, cost })
+    Ok(Event::Settled { ticket, outcome, bill })
 }
 
 impl<'a> Record<'a> {

@@ -7,11 +7,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, AttributeId, BlockingFailure, Cost, CountedFailure, Event, Failure, Outcome, Target,
-    Ticket, VoidFailure,
+    ArmId, AttributeId, Bill, BlockingFailure, Cost, CountedFailure, Event, Failure, Outcome,
+    Target, Ticket, VoidFailure,
 };
 
 use super::*;
+use crate::reply::Delivery;
 
 mod crash;
 mod damage;
@@ -122,7 +123,11 @@ fn told(ticket: u64, score: f64, reply: &str) -> Record<'static> {
     let latency = Duration::from_millis(730);
     let reply = Cow::Owned(reply.to_owned());
     Record {
-        event: Event::Settled { ticket: Ticket(ticket), outcome: Outcome::Score(score), cost },
+        event: Event::Settled {
+            ticket: Ticket(ticket),
+            outcome: Outcome::Score(score),
+            bill: cost.into(),
+        },
         note: Note { latency, reply, ..Note::default() },
     }
 }
@@ -133,7 +138,7 @@ fn told_all(ticket: u64, scores: &[Option<f64>], reason: &str) -> Record<'static
         event: Event::Settled {
             ticket: Ticket(ticket),
             outcome: Outcome::Scores(scores.into()),
-            cost,
+            bill: cost.into(),
         },
         note: Note {
             latency: Duration::from_millis(730),
@@ -149,7 +154,7 @@ fn failed(ticket: u64, failure: Failure) -> Record<'static> {
         event: Event::Settled {
             ticket: Ticket(ticket),
             outcome: Outcome::Failed(failure),
-            cost: Cost::from_picos(u128::MAX),
+            bill: Cost::from_picos(u128::MAX).into(),
         },
         note: Note {
             latency: Duration::MAX,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use goodarm_core::{ArmId, Cost, Failure, Label, Outcome, QuestionId, Target};
+use goodarm_core::{ArmId, Bill, Cost, Failure, Label, Outcome, QuestionId, Target};
 use goodarm_data::candidates::fields;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -44,9 +44,21 @@ pub struct CallLine<'a> {
     /// The share of δ that the candidate, or a candidate of the question, was lent with this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lent: Option<f64>,
-    /// What it cost: an exact decimal.
+    /// What it cost, or is believed to cost: an exact decimal.
     #[serde(with = "goodarm_files::money::exact")]
     pub cost: Cost,
+    /// The most that it may have cost, if that is more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub possible: Option<ExactCost>,
+    /// The HTTP status, if the reply is an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The address that replied, if the service has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<Cow<'a, str>>,
+    /// Requests that began no work, because they were throttled or the service was not reached.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub throttled: u32,
     /// How long it took, in seconds.
     pub latency: f64,
     /// When its outcome was written to the journal, in milliseconds since 1970.
@@ -96,13 +108,22 @@ impl<'a> CallLine<'a> {
             failure: call.failure().map(|failure| failure.name().into()),
             reason: call.note.reason.as_ref().into(),
             lent: entry.loan.map(|(_, loan)| loan.share.fraction()),
-            cost: call.cost,
+            cost: call.bill.settled(),
+            possible: (call.bill.uncertain() > Cost::ZERO).then(|| ExactCost(call.bill.possible())),
+            status: call.note.delivery.status,
+            address: call.note.delivery.address.map(|it| terms.address(call.target, it).into()),
+            throttled: call.note.delivery.throttled_count,
             latency: call.note.latency.as_secs_f64(),
             unix_millis: entry.unix_millis,
             asked: entry.asked,
             answered: entry.index,
             reply: call.note.reply.as_ref().into(),
         })
+    }
+
+    /// The bill of the call.
+    pub fn bill(&self) -> Bill {
+        Bill::unknown(self.cost, self.possible.map_or(self.cost, |ExactCost(possible)| possible))
     }
 
     /// The outcome of the call; `None` unless the line has exactly one.
@@ -118,6 +139,16 @@ impl<'a> CallLine<'a> {
             _ => None,
         }
     }
+}
+
+/// An amount that is written as an exact decimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub struct ExactCost(#[serde(with = "goodarm_files::money::exact")] pub Cost);
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Scores by the names of their criteria, in the order of the criteria: an object in JSON.

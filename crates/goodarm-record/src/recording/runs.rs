@@ -64,7 +64,7 @@ pub(super) fn outcomes(path: &Path, verifier: &str) -> Result<Recording, String>
     while let Some(entry) = replay.step().map_err(|error| error.to_string())? {
         let Some(call) = entry.call.filter(counts) else { continue };
         let score = call.outcome_for(place.index() - lead.index(), &declared).ok();
-        let outcome = RecordedOutcome { score, cost: call.cost };
+        let outcome = RecordedOutcome { score, cost: call.bill.settled() };
         match call.target {
             Target::Arm(arm, by) if by == lead => {
                 on_arms.entry(arm).or_default().insert(call.ticket, outcome);
@@ -121,7 +121,7 @@ pub(super) fn answers(path: &Path, of: &str) -> Result<RecordedAnswers, String> 
                 Source::Votes(_) => call.note.answer.to_string(),
                 Source::Generator(_) => call.note.reply.to_string(),
             });
-            let answer = RecordedAnswer { text, cost: call.cost };
+            let answer = RecordedAnswer { text, cost: call.bill.settled() };
             calls.entry(question).or_default().insert(call.ticket, answer);
         }
     }

@@ -1,5 +1,6 @@
 //! Questions and their outcomes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use goodarm_core::{ArmId, ArmStatus, Books, Cost, GeneratorId, Label, QuestionId, Source};
@@ -10,7 +11,7 @@ use serde::Serialize;
 use crate::account::Account;
 use crate::questions::FINAL_ANSWER;
 use crate::terms::{GeneratorTerms, RunTerms};
-use crate::view::exact_pair;
+use crate::view::{AddressView, exact_pair};
 
 /// The questions of a run as a whole.
 #[derive(Clone, Debug, Serialize)]
@@ -46,8 +47,13 @@ pub struct GeneratorView {
     pub new: usize,
     /// How many of these new answers are certified.
     pub certified: usize,
-    /// Failures by name.
-    pub failures: BTreeMap<&'static str, u64>,
+    /// Failures by cause: an HTTP status, or the name of a failure.
+    pub failures: BTreeMap<Cow<'static, str>, u64>,
+    /// Requests that began no work, because they were throttled or the generator was not reached.
+    pub throttled: u64,
+    /// What each address gave, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<AddressView>,
     /// Paid.
     #[serde(serialize_with = "goodarm_files::money::exact::serialize")]
     pub spent: Cost,
@@ -84,6 +90,8 @@ impl QuestionsView {
                 new: by(generator).count(),
                 certified: by(generator).filter(is_certified).count(),
                 failures: totals.outcomes.failures.clone(),
+                throttled: totals.throttled_count,
+                addresses: AddressView::all(&terms.calls, totals),
                 spent: totals.spent,
                 spent_by_question: None,
                 mean_price: totals.mean_price(),

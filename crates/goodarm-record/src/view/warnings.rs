@@ -2,7 +2,7 @@
 //! audits, and printed on the terminal once.
 
 use goodarm_core::{BlockingFailure, Failure};
-use goodarm_files::words::counted;
+use goodarm_files::words::{counted, number};
 
 use crate::account::{Account, OutcomeTotals, ServiceTotals};
 use crate::job_file::Scores;
@@ -41,6 +41,10 @@ pub enum WarningKind {
     NoUsage,
     /// Far more is reserved for a call than it costs.
     HighCeiling,
+    /// Many requests began no work. That must not depend on the answer.
+    Throttled,
+    /// The job declares statuses of failed calls to be independent of the answer.
+    DeclaredVoid,
 }
 
 impl WarningKind {
@@ -130,7 +134,36 @@ fn about(
         found.push((WarningKind::Unscored, text));
     }
     found.extend(paid.and_then(|paid| about_prices(terms, totals, paid)));
+    found.extend(paid.and_then(|paid| about_throttling(terms, paid)));
     found
+}
+
+/// A note about requests that are sent again, which is valid only if their failure does not depend on the answer.
+fn about_throttling(
+    terms: &ServiceTerms<'_>,
+    paid: &ServiceTotals,
+) -> Option<(WarningKind, String)> {
+    let declared: Vec<String> = {
+        let listed = terms.calls.void_status.iter().filter(|status| matches!(status, 500 | 504));
+        listed.map(ToString::to_string).collect()
+    };
+    let (throttled, calls) = (paid.throttled_count, paid.outcomes.call_count);
+    let is_large = throttled >= THROTTLED_MIN && throttled * THROTTLED_ONE_IN >= throttled + calls;
+    if is_large {
+        let all = number(throttled + calls);
+        let text = format!(
+            "began no work on {} of {all} requests (429, another void status, or no connection); they were sent again. If that depends on the answer, certificates may be wrong more often than promised.",
+            number(throttled)
+        );
+        return Some((WarningKind::Throttled, text));
+    }
+    (!declared.is_empty()).then(|| {
+        let text = format!(
+            "is asked again after status {} (void_status): the promise rests on the job's word that this does not depend on the answer.",
+            declared.join(" or ")
+        );
+        (WarningKind::DeclaredVoid, text)
+    })
 }
 
 fn why_never_scored(totals: &OutcomeTotals) -> Option<String> {
@@ -177,3 +210,6 @@ pub(super) const BELOW_LOWEST: &str = Failure::Blocking(BlockingFailure::BelowLo
 /// With fewer scores, there is no warning about prices.
 const SCORES_MIN: u64 = 10;
 const CEILING_TIMES_MAX: f64 = 6.0;
+/// Requests that began no work are mentioned if they are at least this many, and one in so many.
+const THROTTLED_MIN: u64 = 10;
+const THROTTLED_ONE_IN: u64 = 10;

@@ -35,7 +35,7 @@ impl ByQuestion {
         };
         let service = problem.service(call.target);
         let sum = &mut self.spent[question.index() * self.service_count + service.index()];
-        *sum = sum.saturating_add(call.cost);
+        *sum = sum.saturating_add(call.bill.settled());
         self.call_counts[question.index()] += 1;
     }
 

@@ -138,7 +138,7 @@ pub(super) const CALLS_TOTAL: u64 = 500_000;
 mod tests {
     use std::borrow::Cow;
 
-    use goodarm_core::{AttributeId, Cost, Event, Outcome, Target, Ticket};
+    use goodarm_core::{AttributeId, Bill, Event, Outcome, Target, Ticket};
     use goodarm_record::history::SettledCall;
     use goodarm_record::journal::Note;
 
@@ -153,9 +153,9 @@ mod tests {
     ) {
         let note = Note { reply: Cow::Owned("é".repeat(reply / 2)), ..Note::default() };
         let target = Target::Arm(ArmId(row), AttributeId(0));
-        let (ticket, outcome, cost) = (Ticket(0), Outcome::Score(1.0), Cost::ZERO);
-        let event = Event::Settled { ticket, outcome: outcome.clone(), cost };
-        let call = Some(SettledCall { ticket, target, outcome, cost, note });
+        let (ticket, outcome, bill) = (Ticket(0), Outcome::Score(1.0), Bill::ZERO);
+        let event = Event::Settled { ticket, outcome: outcome.clone(), bill };
+        let call = Some(SettledCall { ticket, target, outcome, bill, note });
         let (loan, candidates) = (None, None);
         let entry =
             JournalEntry { index: 0, unix_millis: 0, event, call, asked: 0, loan, candidates };

@@ -156,7 +156,7 @@ pub(crate) fn call_row(
     let Note { latency, reply, reason, .. } = &call.note;
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
     let seconds = entry.unix_millis.saturating_sub(started_millis) as f64 / 1000.0;
-    let (verifier, cost) = (row_of(call.target, criterion_count), call.cost.units());
+    let (verifier, cost) = (row_of(call.target, criterion_count), call.bill.settled().units());
     let (latency, seconds) = (latency.as_millis(), rounded(seconds, 10.0));
     let (score, failure) = match &call.outcome {
         Outcome::Score(score) => (ScoreCell::One(Some(*score)), ""),

@@ -213,13 +213,27 @@ fn money(overview: &Overview) -> String {
         let _ = writeln!(text, "  {name:12} {:>12} {unit}{words}", amount(cost, unit));
     };
     line("budget", money.budget, "");
-    line("spent", money.spent, "");
+    let unknown = match money.unknown_bills {
+        0 => String::new(),
+        count => format!(
+            ", with the expected cost of {} whose bills are not known",
+            counted(count, "call")
+        ),
+    };
+    line("spent", money.spent, &unknown);
     let out = match overview.in_flight {
         0 if money.reserved > Cost::ZERO => ", for calls that a resumed run would make".to_owned(),
         0 => ": no call is in flight".to_owned(),
         count => format!(", for {} in flight", counted(count, "call")),
     };
     line("reserved", money.reserved, &out);
+    if money.unknown_bills > 0 {
+        line(
+            "at most",
+            money.possible,
+            ", if these calls cost their ceilings, and with what is reserved",
+        );
+    }
     line("left", money.left, "");
     line("failed calls", money.spent_on_failures, ", paid without a score");
     if money.overruns > 0 {

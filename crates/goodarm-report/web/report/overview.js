@@ -50,6 +50,7 @@ const FIELD_BYTES_MAX = 20000; // of an ordinary page
 
 function notes(overview) {
   const list = [...overview.notes];
+  if (overview.failures_note) list.unshift(`${overview.failures_note[0].toUpperCase()}${overview.failures_note.slice(1)}.`);
   if (overview.ending === null) list.unshift("This run has not ended: it is still running, or was stopped without saving. The figures are those of its journal so far.");
   const { noun, done } = wordsOf(overview);
   const files = overview.questions ? "answers.jsonl" : "certified.jsonl, undecided.jsonl and rejected.jsonl";
@@ -216,15 +217,17 @@ function moneyTable(overview) {
   const raised = account.budgets.length > 1 ? `, raised from ${account.budgets.slice(0, -1).map((amount) => money(amount, unit)).join(", ")}` : "";
   const out = overview.out === 0 ? "nothing is set aside: no call is in flight"
     : `set aside for ${plural(overview.out, "call")} in flight; if the process died, they count as spent when the run is resumed`;
-  const ceiling = Number(account.failures_at_ceiling) > 0 ? `, ${moneyWords(account.failures_at_ceiling, unit)} of it at the ceiling price` : "";
+  const causes = account.failed.map((failed) => `${count(failed.calls)} × ${failed.cause}`).join(", ");
+  const unknown = account.unknown_bills > 0;
   return [
     h("div", { class: "bar" }, stackedBar([["s-certified", spent - failed], ["s-rejected", failed], ["s-reserved", reserved]], Math.max(budget, spent + reserved), "spent, failed and reserved parts of the budget")),
     h("dl", { class: "money" },
       line("Budget", account.budget, `the hard limit${raised}`),
-      line("Spent", account.spent, `on ${plural(overview.calls, "call")}`),
+      line("Spent", account.spent, `on ${plural(overview.calls, "call")}${unknown ? `, with the expected cost of ${plural(account.unknown_bills, "call")} whose bills are not known` : ""}`),
+      unknown ? line("At most", account.possible, "if these calls cost their ceilings, and with what is reserved; the budget bounds this amount") : null,
       line("Reserved", account.reserved, out),
-      line("Left", account.left, "neither spent nor reserved"),
-      line("Failed calls", account.spent_on_failures, failed > 0 ? `the part of the spend that gave no score: lost and failed calls${ceiling}` : "every paid call gave a score"),
+      line("Left", account.left, unknown ? "beyond the most that may be owed" : "neither spent nor reserved"),
+      line("Failed calls", account.spent_on_failures, failed > 0 ? `the part of the spend that gave no score: ${causes}` : causes ? `cost nothing: ${causes}` : "every call gave a score"),
       line("Overruns", account.overrun, account.overruns > 0 ? `${plural(account.overruns, "bill")} above the ceiling that was reserved` : "no bill was above the ceiling that was reserved")),
   ];
 }

@@ -198,9 +198,8 @@ fn a_damaged_journal_is_refused_with_its_place() {
     assert!(message(&output).contains("damaged at byte"), "{}", message(&output));
 }
 
-/// A run of other rules: its journal can be read, but not what came of it.
 #[test]
-fn a_run_of_other_rules_is_refused_by_report_and_audit_alike() {
+fn a_run_of_an_earlier_format_is_refused_by_report_and_audit_alike() {
     let fixture = root().join("crates/goodarm-live/tests/fixtures/run-0.1.0");
     let folder = fixture.to_str().expect("UTF-8");
     for (arguments, exit) in [
@@ -211,7 +210,7 @@ fn a_run_of_other_rules_is_refused_by_report_and_audit_alike() {
         let output = goodarm(&arguments);
         assert_eq!(output.status.code(), Some(exit), "{}", message(&output));
         let told = text(&output) + &message(&output);
-        assert!(told.contains("rules 1") && told.contains("use goodarm 0.1.0 for it"), "{told}");
+        assert!(told.contains("format 1") && told.contains("use goodarm 0.1.0 for it"), "{told}");
     }
 }
 

@@ -3,7 +3,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use goodarm_core::{
-    ArmId, AttributeId, Cost, CountedFailure, Failure, Label, Outcome, Target, Ticket, VoidFailure,
+    ArmId, AttributeId, Bill, Cost, CountedFailure, Failure, Label, Outcome, Target, Ticket,
+    VoidFailure,
 };
 use goodarm_record::journal::{Header, OpenedJournal, open};
 use goodarm_record::reply::Reply;
@@ -236,19 +237,19 @@ fn only_verifiers_faster_than_the_disk_are_asked_ahead() {
 #[test]
 fn lost_and_void_calls_do_not_make_a_verifier_fast() {
     let mut slow = Slow::new();
-    let (cost, ticket) = (Cost::ZERO, Ticket(0));
+    let (bill, ticket) = (Bill::ZERO, Ticket(0));
     for failure in
         [Failure::Counted(CountedFailure::Lost), Failure::Void(VoidFailure::NotConnected)]
     {
         slow.disk.append_outcome(
-            &Event::Settled { ticket, outcome: Outcome::Failed(failure), cost }.into(),
+            &Event::Settled { ticket, outcome: Outcome::Failed(failure), bill }.into(),
         );
     }
     assert_eq!(slow.disk.pace.count, 0);
-    slow.disk.append_outcome(&Event::Settled { ticket, outcome: Outcome::Score(1.0), cost }.into());
+    slow.disk.append_outcome(&Event::Settled { ticket, outcome: Outcome::Score(1.0), bill }.into());
     assert_eq!(slow.disk.pace.count, 1);
     slow.disk.append_outcome(
-        &Event::Settled { ticket, outcome: Outcome::Answer(Some(Label(0))), cost }.into(),
+        &Event::Settled { ticket, outcome: Outcome::Answer(Some(Label(0))), bill }.into(),
     );
     assert_eq!(slow.disk.pace.count, 2, "an answer to a question came back, too");
 }

@@ -7,6 +7,7 @@ use goodarm_core::Cost;
 use goodarm_data::candidates::Candidate;
 use goodarm_record::card_queue::{Card, CardQueue as _, CardReply};
 use goodarm_record::folder::Folder;
+use goodarm_record::job_file::FailedCalls;
 use goodarm_record::people::PeopleQueue;
 use goodarm_record::terms::PeopleTerms;
 use tokio::time::sleep;
@@ -26,6 +27,7 @@ impl Plan {
             threshold: chance.between(0.4, 0.6),
             ceiling: Cost::from_units(1 + chance.below(5)),
             is_metered: false,
+            failed: FailedCalls::Ceiling,
             concurrency: None,
             rate: None,
             latency_seconds: [0.0, 0.0],

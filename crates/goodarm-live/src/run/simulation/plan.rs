@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use goodarm_core::Cost;
-use goodarm_record::job_file::GuaranteeName;
+use goodarm_record::job_file::{FailedCalls, GuaranteeName};
 
 use super::chance::Chance;
 
@@ -47,6 +47,8 @@ pub(super) struct Nature {
     pub(super) ceiling: Cost,
     /// Whether a reply says what it cost.
     pub(super) is_metered: bool,
+    /// What a failed call costs if its reply does not say.
+    pub(super) failed: FailedCalls,
     pub(super) concurrency: Option<usize>,
     pub(super) rate: Option<f64>,
     pub(super) latency_seconds: [f64; 2],
@@ -59,6 +61,8 @@ pub(super) struct Faults {
     pub(super) slow: f64,
     pub(super) lost: f64,
     pub(super) broken: f64,
+    /// Errors with a status.
+    pub(super) error: f64,
     pub(super) refused: f64,
     pub(super) unreadable: f64,
     pub(super) off_scale: f64,
@@ -73,9 +77,9 @@ pub(super) struct Faults {
 impl Faults {
     /// Whether these faults may be the reason that the verifier is given up.
     pub(super) fn may_end_a_run(&self) -> bool {
-        let Self { lost, broken, refused, unreadable, off_scale, dies, outage, .. } = self;
-        [lost, broken, refused, unreadable, off_scale, dies].into_iter().any(|chance| *chance > 0.0)
-            || outage.is_some()
+        let Self { lost, broken, error, refused, unreadable, off_scale, dies, outage, .. } = self;
+        let all = [lost, broken, error, refused, unreadable, off_scale, dies];
+        all.into_iter().any(|chance| *chance > 0.0) || outage.is_some()
     }
 }
 
@@ -199,6 +203,12 @@ impl Plan {
         }
     }
 
+    /// Whether a service takes the mean of its bills for a bill that is not known.
+    pub(super) fn has_means(&self) -> bool {
+        let generator = self.questions.iter().map(|asking| &asking.generator);
+        generator.chain(&self.verifiers).any(|nature| nature.failed == FailedCalls::Mean)
+    }
+
     pub(super) fn is_good(&self, arm: usize) -> bool {
         let good = |(index, nature): (usize, &Nature)| self.mean(arm, index) >= nature.threshold;
         self.verifiers.iter().enumerate().all(good)
@@ -220,6 +230,13 @@ impl Nature {
             threshold: chance.between(0.4, 0.6),
             ceiling: Cost::from_units(1 + u64::from(chance.is(0.5)) * chance.below(5)),
             is_metered: chance.is(0.5),
+            failed: chance.one_of(&[
+                FailedCalls::Free,
+                FailedCalls::Free,
+                FailedCalls::Free,
+                FailedCalls::Mean,
+                FailedCalls::Ceiling,
+            ]),
             concurrency: chance.is(0.3).then(|| chance.one_of(&[1, 2, 5])),
             rate: chance.is(0.2).then(|| chance.magnitude(1.0, 200.0)),
             latency_seconds: [low, low * chance.magnitude(1.0, 20.0)],
@@ -235,7 +252,7 @@ impl Faults {
         };
         let (slow, lost, broken) = (some(0.3, 0.1), some(0.2, 0.05), some(0.2, 0.2));
         let (refused, unreadable, off_scale) = (some(0.3, 0.5), some(0.2, 0.2), some(0.1, 0.05));
-        let (dies, dearer) = (some(0.1, 0.02), some(0.1, 0.1));
+        let (dies, dearer, error) = (some(0.1, 0.02), some(0.1, 0.1), some(0.3, 0.2));
         let outage = chance.is(0.15).then(|| {
             let from = chance.magnitude(0.1, 30.0);
             [from, from + chance.magnitude(1.0, 100.0)]
@@ -247,6 +264,7 @@ impl Faults {
             slow,
             lost,
             broken,
+            error,
             refused,
             unreadable,
             off_scale,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use goodarm_core::{ArmId, Event, Outcome, Source, Target, Ticket};
+use goodarm_core::{ArmId, Cost, Event, Outcome, Source, Target, Ticket};
 use goodarm_record::folder::Folder;
 use goodarm_record::history::History;
 use goodarm_record::notice::{Condition, Notice, Observer, Progress};
@@ -148,16 +148,18 @@ impl Witness {
             return Err(format!("{arm:?} was shown as certified, and is not"));
         }
         let ledger = books.ledger();
-        let (settled, billed) = (ledger.settled(), self.world.truth().billed);
+        let (possible, billed) = (ledger.possible(), self.world.truth().billed);
         let most = ledger.budget().saturating_add(ledger.overrun());
-        if settled.saturating_add(ledger.reserved()) > most {
-            return Err(format!(
-                "{settled} is settled of {most}, and {} reserved",
-                ledger.reserved()
-            ));
+        if possible > most {
+            return Err(format!("{possible} is possible, of {most}"));
         }
-        if settled < billed {
-            return Err(format!("the verifiers have billed {billed}, and {settled} is settled"));
+        // With `failed = "mean"`, the job accepts that bills may be higher.
+        if possible < billed && !self.world.plan.has_means() {
+            return Err(format!("the verifiers have billed {billed}, and {possible} is possible"));
+        }
+        let is_known = ledger.uncertain() == Cost::ZERO;
+        if is_known && ledger.settled().saturating_add(ledger.reserved()) != possible {
+            return Err(format!("all bills are known, and {possible} is not what is settled"));
         }
         Ok(())
     }

@@ -12,7 +12,8 @@ use goodarm_core::{Cost, CountedFailure, VoidFailure};
 use goodarm_data::answer::{ExtractName, Extractor};
 use goodarm_data::candidates::{Candidate, Candidates};
 use goodarm_record::card_queue::ReplyForm;
-use goodarm_record::job_file::Scores;
+use goodarm_record::job_file::{FailedCalls, Scores};
+use goodarm_record::reply::NOTHING;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
@@ -24,8 +25,8 @@ use crate::job::{Job, JobSettings, JobSpec, QuestionSpec, ServiceSpec};
 use crate::pricing::{Meter, Pricing};
 use crate::service::attempt::{Attempt, attempts};
 use crate::service::{
-    CallContext, CallFuture, Deferred, Dispatch, FinalAnswerRule, Local, Manifest, Remote, Reply,
-    Service, Usage, Verdict,
+    CallContext, CallFuture, Deferred, Delivery, Dispatch, FinalAnswerRule, Local, Manifest,
+    Remote, Reply, Service, Usage, Verdict,
 };
 use crate::throttle::Throttle;
 
@@ -152,6 +153,7 @@ impl World {
         ServiceSpec {
             threshold: (index < self.plan.verifiers.len()).then_some(nature.threshold),
             pricing: Some(pricing),
+            failed: Some(nature.failed),
             rate: nature.rate,
             concurrency: nature.concurrency,
             patience: PATIENCE,
@@ -268,28 +270,38 @@ impl SimVerifier {
                 .then(|| Duration::from_secs_f64(chance.magnitude(0.1, 20.0)));
             return Attempt::Void { failure, retry_after, reason: "not now".into() };
         }
-        let bill = self.bill(&mut chance);
+        let is_error = chance.is(faults.error);
+        let bill = self.bill(&mut chance, is_error);
         let is_slow = chance.is(faults.slow);
         if is_slow {
             self.world.truth().count("slow replies");
         }
         sleep(if is_slow { (latency * 50).min(TIMEOUT) } else { latency }).await;
         let usage = Usage { cost: Some(bill), worked: latency, ..Usage::default() };
+        if is_error {
+            self.world.truth().count("errors");
+            let failed = Reply::failed(CountedFailure::Crashed, "status 500");
+            let delivery = Delivery { status: Some(500), ..Delivery::default() };
+            return Attempt::Broke(Reply { usage: NOTHING, delivery, ..failed });
+        }
         let attempt = self.answer(arm, &mut chance).await;
         drop(work);
         match attempt {
             Attempt::Answered(reply) => Attempt::Answered(Reply { usage, ..reply }),
-            Attempt::Broke(reply) => Attempt::Broke(Reply { usage, ..reply }),
+            // It does not say what it cost.
+            Attempt::Broke(reply) => Attempt::Broke(reply),
             other => other,
         }
     }
 
-    /// The bill of a call. It is owed even if the reply is lost, because work begins.
-    fn bill(&self, chance: &mut Chance) -> Cost {
+    /// The bill of a call. It is owed even if the reply is lost, because work begins. An error is billed only if the
+    /// job says so.
+    fn bill(&self, chance: &mut Chance, is_error: bool) -> Cost {
         let nature = self.world.plan.nature(self.index);
         let ceiling = nature.ceiling;
         let mut truth = self.world.truth();
         let bill = match nature.is_metered {
+            _ if is_error && nature.failed != FailedCalls::Ceiling => Cost::ZERO,
             true if chance.is(nature.faults.dearer) => {
                 truth.count("bills above their ceiling");
                 Cost::from_picos(ceiling.picos() * 2)

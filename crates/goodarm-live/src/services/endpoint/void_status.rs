@@ -17,11 +17,15 @@ impl VoidStatus {
             Some(code) => Err(KeyProblem::new(
                 "void_status",
                 format!(
-                    "{code} may depend on the answer, so it counts; only 429, 502, 503 and 529 can be \
-                     void, which servers give before they look at a request"
+                    "{code} may depend on the answer, so it counts; only 429, 500, 502, 503, 504 and 529 can be void"
                 ),
             )),
         }
+    }
+
+    /// The statuses that the job lists.
+    pub(super) fn listed(&self) -> &[u16] {
+        self.0.as_deref().unwrap_or_default()
     }
 
     /// The void failure of a status other than 401; `None` if the status is not void.
@@ -59,5 +63,6 @@ fn is_loading(body: &[u8]) -> bool {
     is_llama || is_hugging_face
 }
 
-/// The statuses that a job may list. 500 and 504 come after work has begun, and other 4xx are about the request.
-const VOID_AT_MOST: [u16; 4] = [429, 502, 503, 529];
+/// The statuses that a job may list. 500 and 504 mostly come after work has begun: listing them is the user's word that
+/// they do not depend on the answer. Other 4xx are about the request.
+const VOID_AT_MOST: [u16; 6] = [429, 500, 502, 503, 504, 529];

@@ -15,7 +15,7 @@ use super::keys::ParseName;
 use super::reply::ChatContent;
 use super::temperature::Temperature;
 use super::usage::UsageCheck;
-use crate::services::endpoint::{Endpoint, EndpointKeys, ResponseBody};
+use crate::services::endpoint::{Endpoint, EndpointKeys};
 use crate::throttle::Throttle;
 
 /// An endpoint with everything that is the same in all requests.
@@ -109,15 +109,12 @@ impl Chat {
         prompt: &str,
         throttle: &Throttle,
     ) -> Result<ChatReply, Reply> {
-        let received = self.endpoint.post(throttle, &self.body(system, prompt)).await?;
-        let answered = match self.api.read(&received.body) {
-            Ok(answered) => answered,
-            Err(error) => {
-                let reason = format!("the reply is not {}: {error}", self.api.reply_name());
-                let usage = Usage { worked: received.worked, ..Usage::default() };
-                return Err(self.unreadable(&received, self.endpoint.clean(reason), usage));
-            }
+        let read = |body: &[u8]| {
+            let wrong = |error| format!("the reply is not {}: {error}", self.api.reply_name());
+            self.api.read(body).map_err(wrong)
         };
+        let body = self.body(system, prompt);
+        let (answered, received) = self.endpoint.post(throttle, &body, read).await?;
         let text = match &answered.said {
             ChatContent::Text { text, .. } => text.as_str(),
             ChatContent::Refused(_) | ChatContent::Nothing(_) => "",
@@ -135,15 +132,9 @@ impl Chat {
                 Err(Reply { usage, ..Reply::failed(CountedFailure::Refused, reason) })
             }
             ChatContent::Nothing(reason) => {
-                Err(self.unreadable(&received, reason.to_owned(), usage))
+                Err(Reply { usage, ..self.endpoint.unreadable(&received, reason.to_owned()) })
             }
         }
-    }
-
-    fn unreadable(&self, received: &ResponseBody, reason: String, usage: Usage) -> Reply {
-        let reason = self.endpoint.reason_at(received.address, reason);
-        let text = self.endpoint.clean(String::from_utf8_lossy(&received.body).into_owned());
-        Reply { usage, text, ..Reply::failed(CountedFailure::Unreadable, reason) }
     }
 
     fn body(&self, system: Option<&str>, prompt: &str) -> String {

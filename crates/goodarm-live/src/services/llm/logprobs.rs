@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use goodarm_core::CountedFailure;
 use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::Scores;
-use goodarm_record::reply::{Reply, Usage, Verdict, shorten};
+use goodarm_record::reply::{Delivery, Reply, Usage, Verdict, shorten};
 use serde::Deserialize;
 
 use super::chat::ChatReply;
@@ -117,7 +117,7 @@ impl Logprobs {
 
     /// The reply of a call, given the replies to its requests.
     pub(super) fn count(&self, replies: Vec<Result<ChatReply, Reply>>) -> Reply {
-        let mut usage: Option<Usage> = None;
+        let (mut usage, mut delivery): (Option<Usage>, _) = (None, Delivery::default());
         let (mut weights, mut texts) = (Vec::new(), Vec::new());
         let (mut failure, mut void) = (None, None);
         for reply in replies {
@@ -126,7 +126,10 @@ impl Logprobs {
                     void = Some(reply);
                     continue;
                 }
-                Err(Reply { verdict, usage, text }) => (usage, Err(verdict), text),
+                Err(Reply { verdict, usage, text, delivery: came }) => {
+                    delivery.status = delivery.status.or(came.status);
+                    (usage, Err(verdict), text)
+                }
                 Ok(said) => (said.usage, self.weights(&said), said.text),
             };
             usage = Some(usage.map_or(took, |sum| add(sum, took)));
@@ -142,7 +145,7 @@ impl Logprobs {
         let verdict = failure.unwrap_or_else(|| self.verdict(&weights));
         let shown = weights.iter().map(ToString::to_string).chain(texts);
         let text = shorten(shown.collect::<Vec<_>>().join("\n"));
-        Reply { verdict, usage, text }
+        Reply { verdict, usage, text, delivery }
     }
 
     fn verdict(&self, weights: &[Weights]) -> Verdict {

@@ -5,7 +5,7 @@ use goodarm_data::answer::{Extractor, same};
 use goodarm_data::candidates::{Candidate, text_of};
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, shorten};
+use goodarm_record::reply::{Delivery, NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, shorten};
 
 use super::chat::ChatReply;
 use super::{CUT_OFF_MESSAGE, LlmKeys};
@@ -27,6 +27,7 @@ pub(super) struct SolverVote {
     answer: Result<String, (CountedFailure, String)>,
     text: String,
     usage: Usage,
+    delivery: Delivery,
 }
 
 impl Solver {
@@ -68,10 +69,9 @@ impl Solver {
             on_blocking_thread(move || extractor.find(&text)).await?
         };
         // No reply can agree with a missing final answer, so the solver is not asked.
-        answer.map_err(|reason| Reply {
-            verdict: Verdict::Known(0.0),
-            usage: NOTHING,
-            text: format!("{reason} in the field {}: not asked", self.field),
+        answer.map_err(|reason| {
+            let text = format!("{reason} in the field {}: not asked", self.field);
+            Reply::new(Verdict::Known(0.0), NOTHING, text)
         })
     }
 
@@ -98,6 +98,8 @@ impl Solver {
             }
         }
         let usage = votes.iter().map(|vote| vote.usage).reduce(add).unwrap_or_default();
+        let status = votes.iter().find_map(|vote| vote.delivery.status);
+        let delivery = Delivery { status, ..Delivery::default() };
         let text = show(&votes);
         match void {
             // No vote was sent, so the call has not begun.
@@ -105,7 +107,8 @@ impl Solver {
             // The run stops during the call. A score from fewer votes would be that of another verifier.
             Some(_) => {
                 let reason = format!("the run stopped after {} of {asked} votes", votes.len());
-                return Reply { usage, text, ..Reply::failed(CountedFailure::Lost, reason) };
+                let failed = Reply::failed(CountedFailure::Lost, reason);
+                return Reply { usage, text, delivery, ..failed };
             }
             None => {}
         }
@@ -122,13 +125,13 @@ impl Solver {
                     [_] => text,
                     _ => format!("{count} of {asked}: {}\n{text}", in_short(elected)),
                 };
-                Reply { verdict, usage, text: shorten(text) }
+                Reply { verdict, usage, text: shorten(text), delivery }
             }
             None => {
                 let why = votes.into_iter().find_map(|vote| vote.answer.err());
                 let (failure, reason) =
                     why.unwrap_or((CountedFailure::Unreadable, "no votes".into()));
-                Reply { usage, text, ..Reply::failed(failure, reason) }
+                Reply { usage, text, delivery, ..Reply::failed(failure, reason) }
             }
         }
     }
@@ -147,14 +150,14 @@ impl Solver {
                         (CountedFailure::Unreadable, format!("{reason} in the reply"))
                     })
                 };
-                SolverVote { answer, text: shorten(text), usage }
+                SolverVote { answer, text: shorten(text), usage, delivery: Delivery::default() }
             }
-            Err(Reply { verdict, usage, text }) => {
+            Err(Reply { verdict, usage, text, delivery }) => {
                 let answer = match verdict {
                     Verdict::Failed(failure, reason) => Err((failure, reason)),
                     _ => Err((CountedFailure::Unreadable, "no reply".into())),
                 };
-                SolverVote { answer, text, usage }
+                SolverVote { answer, text, usage, delivery }
             }
         })
     }

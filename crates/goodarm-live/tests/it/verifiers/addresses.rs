@@ -64,7 +64,7 @@ async fn calls_are_spread_and_each_is_made_once() {
     let (left, right) = (Server::start([good()]), Server::start([good()]));
     let keys = json!({"api_key_env": KEY_VARIABLE, "headers": {"X-Team": "blue"}});
     let verifier = http(&[left.url("/a"), right.url("/b")], keys);
-    assert_eq!(verifier.manifest().address_count, 2);
+    assert_eq!(verifier.manifest().addresses, [left.url("/a"), right.url("/b")]);
     let line = Arc::new(line(None).with_addresses(2));
     let replies = call_all(verifier, &line, 40).await;
     replies.iter().for_each(|reply| assert_score(reply, 1.0));
@@ -167,7 +167,7 @@ async fn a_model_may_have_several_addresses() {
     let urls = [left.url("/v1"), right.url("/v1")];
     let keys = json!({"urls": urls, "model": "m", "prompt": "Is {{ answer }} right?"});
     let judge = make(keys, Llm::new).expect("a judge");
-    let line = line(None).with_addresses(judge.manifest(Unit::Calls).address_count);
+    let line = line(None).with_addresses(judge.manifest(Unit::Calls).addresses.len());
     for _ in 0..4 {
         assert_score(&judge.call(&question(), &line).await, 1.0);
     }

@@ -229,9 +229,9 @@ fn a_length_is_believed_only_if_the_file_has_it() {
 
 #[test]
 fn a_later_format_is_refused_by_name() {
-    let payload = [1, 3, record::TAG_END];
-    let bytes = framed(0, 0, &payload);
-    assert!(matches!(read(&bytes), Err(OpenError::Format { found: 3 })));
+    let payload = [1, 4, 3, b'9', b'.', b'9', record::TAG_END];
+    let error = read(&framed(0, 0, &payload)).unwrap_err();
+    assert!(matches!(&error, OpenError::Format { found: 4, version } if version == "9.9"));
 }
 
 #[test]
@@ -243,14 +243,16 @@ fn records_that_make_no_sense_are_refused_with_their_place() {
         (&[0][..], MalformedRecord::Tag(0)),
         (&[99], MalformedRecord::Tag(99)),
         (&[1, 1], MalformedRecord::SecondHeader),
+        (&[3, 0, 1, 0, 0, 16], MalformedRecord::Details(16)),
+        (&[3, 0, 1, 0, 0, 2, 0xFF, 0xFF, 0x7F], MalformedRecord::Number),
         (&[2, 1, 1], MalformedRecord::Short),
         (&[2, 1, 0xE8, 0x07, 0], MalformedRecord::Arm(1000)),
         (&[2, 1, 1, 3], MalformedRecord::Attribute(3)),
         (&[2, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0], MalformedRecord::Number),
         (&[2, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2], MalformedRecord::Number),
         (&[3, 1, 3, 0, 0, 0], MalformedRecord::Score(3)),
-        (&[3, 1, 1, 0, 0, 1, 0xFF], MalformedRecord::Text),
-        (&[3, 1, 1, 0, 0, 5, b'a'], MalformedRecord::Short),
+        (&[3, 1, 1, 0, 0, 0, 1, 0xFF], MalformedRecord::Text),
+        (&[3, 1, 1, 0, 0, 0, 5, b'a'], MalformedRecord::Short),
         (&[4, 1, 4, 0, 0, 0, 0], MalformedRecord::Failure(4)),
     ] {
         let payload = [&first, rest, &[record::TAG_END]].concat();

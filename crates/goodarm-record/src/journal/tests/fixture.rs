@@ -1,4 +1,4 @@
-//! Journals of earlier versions stay readable.
+//! The bytes of this format stay as they are, and journals of earlier formats are refused by name.
 
 use super::*;
 
@@ -23,23 +23,43 @@ fn records() -> Vec<Vec<Record<'static>>> {
     let mut records = groups();
     records
         .push(failures.iter().zip(5..).map(|(failure, ticket)| failed(ticket, *failure)).collect());
+    records.push(vec![delivered(14)]);
     records
 }
 
-#[test]
-fn all_formats_are_still_read() {
-    for name in ["journal-v1", "journal-v2"] {
-        let (found, bytes_cut) = read_records(&fixture(name));
-        assert_eq!(found, records().concat(), "{name}");
-        assert_eq!(bytes_cut, 0, "{name}");
+/// A call with everything that most calls do not have.
+fn delivered(ticket: u64) -> Record<'static> {
+    let Record { mut event, mut note } = failed(ticket, Failure::Counted(CountedFailure::Crashed));
+    if let Event::Settled { bill, .. } = &mut event {
+        *bill = Bill::unknown(Cost::from_picos(300), Cost::from_picos(1000));
     }
+    note.delivery = Delivery { status: Some(500), address: Some(2), throttled_count: 9 };
+    Record { event, note }
+}
+
+#[test]
+fn an_earlier_format_is_refused_in_one_sentence() {
+    let error = read(&fixture("journal-v2")).unwrap_err().to_string();
+    assert!(error.contains("with a journal of format 2; this is goodarm"), "{error}");
+    assert!(error.ends_with("which reads format 3: use goodarm 0.1.0 for it"), "{error}");
 }
 
 /// If this fails, the format has changed: give it a new number, and keep the old fixture.
 #[test]
-fn format_2_is_still_written() {
+fn format_3_is_still_read_and_written() {
+    let (found, bytes_cut) = read_records(&fixture("journal-v3"));
+    assert_eq!((found, bytes_cut), (records().concat(), 0));
     let (bytes, _) = written(&records());
-    assert_eq!(bytes, fixture("journal-v2"));
+    assert_eq!(bytes, fixture("journal-v3"));
+}
+
+#[test]
+fn what_most_calls_do_not_have_takes_a_byte_if_it_is_not_there() {
+    let mut bytes = Vec::new();
+    delivered(7).encode(&mut bytes);
+    // Uncertain, status, address and throttled requests.
+    let details = [15, 0xBC, 5, 0xF4, 3, 2, 9, 6];
+    assert!(bytes.windows(details.len()).any(|window| window == details), "{bytes:?}");
 }
 
 /// Codes that came after the fixtures were written.

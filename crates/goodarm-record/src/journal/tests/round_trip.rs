@@ -43,6 +43,12 @@ fn any_text() -> impl Strategy<Value = Cow<'static, str>> {
     prop_oneof![Just(String::new()), ".{0,40}", ".{200,400}"].prop_map(Cow::Owned)
 }
 
+fn any_delivery() -> impl Strategy<Value = Delivery> {
+    (prop::option::of(any::<u16>()), prop::option::of(any::<u16>()), any::<u32>()).prop_map(
+        |(status, address, throttled_count)| Delivery { status, address, throttled_count },
+    )
+}
+
 pub(super) fn any_record() -> impl Strategy<Value = Record<'static>> {
     let ticket = || any_number().prop_map(Ticket);
     let told = (ticket(), any_score(), any_cost(), any_latency(), any_text());
@@ -51,12 +57,16 @@ pub(super) fn any_record() -> impl Strategy<Value = Record<'static>> {
         (any_number(), 0..1000u32, 0..3u32)
             .prop_map(|(ticket, arm, attribute)| asked(ticket, arm, attribute)),
         told.prop_map(|(ticket, score, cost, latency, reply)| Record {
-            event: Event::Settled { ticket, outcome: Outcome::Score(score), cost },
+            event: Event::Settled { ticket, outcome: Outcome::Score(score), bill: cost.into() },
             note: Note { latency, reply, ..Note::default() },
         }),
-        failed.prop_map(|(ticket, failure, cost, latency, reply, reason)| Record {
-            event: Event::Settled { ticket, outcome: Outcome::Failed(failure), cost },
-            note: Note { latency, reply, reason, ..Note::default() },
+        (failed, any_cost(), any_delivery()).prop_map(|(failed, more, delivery)| {
+            let (ticket, failure, cost, latency, reply, reason) = failed;
+            let bill = Bill::unknown(cost, cost.saturating_add(more));
+            Record {
+                event: Event::Settled { ticket, outcome: Outcome::Failed(failure), bill },
+                note: Note { latency, delivery, reply, reason, ..Note::default() },
+            }
         }),
         (any_number(), prop::collection::vec(prop::option::of(any_score()), 0..5), ".{0,40}")
             .prop_map(|(ticket, scores, reason)| told_all(ticket, &scores, &reason)),
@@ -72,7 +82,7 @@ pub(super) fn any_record() -> impl Strategy<Value = Record<'static>> {
                 event: Event::Settled {
                     ticket: Ticket(ticket),
                     outcome: Outcome::Answer(label.map(Label)),
-                    cost,
+                    bill: cost.into(),
                 },
                 note: Note { reply, answer, ..Note::default() },
             }
@@ -160,8 +170,8 @@ fn the_header_comes_back_and_positions_tell_the_frames() {
 #[test]
 fn small_records_are_small() {
     let outcome = Outcome::Score(1.0);
-    let cheap = Event::Settled { ticket: Ticket(100), outcome, cost: Cost::ZERO }.into();
-    for (record, length) in [(asked(100, 100, 2), 4), (cheap, 6)] {
+    let cheap = Event::Settled { ticket: Ticket(100), outcome, bill: Bill::ZERO }.into();
+    for (record, length) in [(asked(100, 100, 2), 4), (cheap, 7)] {
         let mut bytes = Vec::new();
         record.encode(&mut bytes);
         assert_eq!(bytes.len(), length, "{record:?}");
