@@ -181,9 +181,9 @@ impl Tariff {
     pub fn unknown_bill(&self, typical: Cost, ceiling: Cost, is_failed: bool) -> Bill {
         match self.failed {
             _ if self.meter.is_none() => Bill::known(ceiling),
-            FailedCalls::Ceiling => Bill::known(ceiling),
+            FailedCalls::Ceiling if is_failed => Bill::known(ceiling),
             FailedCalls::Mean if is_failed => Bill::known(typical),
-            FailedCalls::Mean | FailedCalls::Free => Bill::unknown(typical, ceiling),
+            _ => Bill::unknown(typical, ceiling),
         }
     }
 
@@ -345,6 +345,7 @@ mod tests {
             (FailedCalls::Mean, true, typical, typical),
             (FailedCalls::Mean, false, typical, ceiling),
             (FailedCalls::Ceiling, true, ceiling, ceiling),
+            (FailedCalls::Ceiling, false, typical, ceiling),
         ] {
             let bill = Tariff { failed, ..tariff }.unknown_bill(typical, ceiling, is_failed);
             assert_eq!((bill.settled(), bill.possible()), (settled, possible), "{failed:?}");

@@ -30,6 +30,7 @@ use goodarm_record::journal::FolderLock;
 use goodarm_record::notice::Progress;
 use goodarm_record::outputs::{OutputError, RunState};
 use goodarm_record::run_error::RunError;
+use goodarm_record::terms::RunTerms;
 use goodarm_record::view::Overview;
 use tokio::runtime::Runtime;
 
@@ -45,6 +46,8 @@ use crate::run::people::HumanCalls;
 /// A run that can be driven.
 pub struct Run {
     job: Arc<Job>,
+    /// The terms of the job, and how many runs came before this one in its folder.
+    terms: RunTerms,
     work: JournaledSession,
     engine: Engine,
     health: Health,
@@ -59,15 +62,15 @@ pub struct Run {
 impl Run {
     /// Begins a new run in the job's output folder.
     pub fn begin(job: Arc<Job>) -> Result<Self, RunError> {
-        start::begin(&Files, job)
+        start::begin(&Files, job, 0)
     }
 
     /// Begins a new run in the job's output folder. A run that is there already is moved aside, and its new
     /// folder is returned. The calls of the old run do not count in the new one, so both runs keep their
     /// promise.
     pub fn begin_again(job: Arc<Job>) -> Result<(Self, Option<PathBuf>), RunError> {
-        let aside = start::set_aside(&Folder::new(&job.settings.output))?;
-        Ok((Self::begin(job)?, aside))
+        let (aside, earlier_runs) = start::set_aside(&Folder::new(&job.settings.output))?;
+        Ok((start::begin(&Files, job, earlier_runs)?, aside))
     }
 
     /// Continues the run in the job's output folder where it stopped.
@@ -128,7 +131,7 @@ impl Run {
     pub fn state<'a>(&'a self, folder: &'a Folder) -> RunState<'a> {
         RunState {
             folder,
-            terms: &self.job.terms,
+            terms: &self.terms,
             books: self.work.books(),
             account: &self.work.account,
             candidates: &self.work.subjects.candidates,

@@ -333,7 +333,7 @@ fn suspicions_of(job: &Job, service: ServiceId, trials: &[&TryCall]) -> Vec<Stri
         trials.iter().copied().filter(|trial| terms.metered && trial.has_scored()).collect();
     let most = paid.iter().map(|trial| trial.cost).max().unwrap_or(Cost::ZERO);
     if !paid.is_empty() && paid.iter().all(|trial| trial.cost == trial.ceiling) {
-        texts.push("does not say what its calls take: each is charged at the ceiling".to_owned());
+        texts.push("does not say what its calls take: their bills are not known, and the budget keeps their ceilings".to_owned());
     } else if most > Cost::ZERO && terms.ceiling.units() >= CEILING_TIMES * most.units() {
         texts.push(format!(
             "has a ceiling of {:.0} times what these calls cost: lower max_tokens, or give input_tokens_max or metered.ceiling",

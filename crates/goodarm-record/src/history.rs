@@ -254,6 +254,19 @@ impl History {
         Ok(Some(entry))
     }
 
+    /// The number of runs that made calls in this run's folder: those that came before, and this one if it did.
+    pub fn run_count(mut self) -> u32 {
+        let earlier = self.terms.earlier_runs;
+        loop {
+            match self.next_entry() {
+                Ok(Some(entry)) if entry.call.is_some() => return earlier.saturating_add(1),
+                Ok(Some(_)) => {}
+                Ok(None) => return earlier.saturating_add(u32::from(!self.in_flight.is_empty())),
+                Err(_) => return earlier.saturating_add(1),
+            }
+        }
+    }
+
     /// Calls in flight at the end of what was read.
     pub fn in_flight(&self) -> impl Iterator<Item = (Ticket, Target)> + '_ {
         self.in_flight.iter().map(|(&ticket, asked)| (ticket, asked.target))

@@ -182,7 +182,7 @@ pub struct MeteredFile {
     pub second: Option<f64>,
     /// true: the reply of a command or http verifier says what it cost, in its field `cost`.
     pub reported: Option<bool>,
-    /// The most that a call may cost: reserved before it starts, charged if the cost is not known.
+    /// The most that a call may cost: reserved before it starts, and kept if the cost is not known.
     pub ceiling: Option<f64>,
 }
 

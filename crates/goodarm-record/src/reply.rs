@@ -22,7 +22,7 @@ pub struct Reply {
 /// How a reply came. Only the bill of an error depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
-    /// The HTTP status of a reply that is an error: 400 or more.
+    /// The HTTP status of a reply without success.
     pub status: Option<u16>,
     /// The index of the address that was asked last, if the service has several.
     pub address: Option<u16>,

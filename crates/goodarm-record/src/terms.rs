@@ -47,6 +47,9 @@ pub struct RunTerms {
     /// The folder that the paths of `files` start from, relative to the run's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// How many runs came before this one in its folder, were moved aside, and had made calls.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub earlier_runs: u32,
     /// Set if candidates are answers to questions: at most one answer to each is certified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<QuestionTerms>,
@@ -326,6 +329,11 @@ impl RunTerms {
         let criterion = self.verifiers[place].criterion.as_ref();
         criterion.is_none_or(|criterion| criterion.first == place)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+pub(crate) const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The row of a report in which calls to `target` are counted. Each criterion of each verifier has a row, then each

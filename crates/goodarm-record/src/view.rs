@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use goodarm_core::outlook::{Remainder, remainder};
 use goodarm_core::{ArmStatus, AttributeId, Books, Cost, Failure};
-use goodarm_files::words::money;
+use goodarm_files::words::{money, were};
 use serde::{Serialize, Serializer};
 
 use crate::account::{Account, FailureCost, ServiceTotals, mean};
@@ -60,6 +60,8 @@ pub struct Overview {
     /// The questions, if candidates are answers to questions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub questions: Option<QuestionsView>,
+    /// How many runs came before this one in its folder, were moved aside, and had made calls.
+    pub earlier_runs: u32,
     /// How many candidates there are.
     pub candidates: usize,
     /// How many candidates were added after the run began.
@@ -307,6 +309,7 @@ impl Overview {
             guarantee: terms.guarantee,
             policy: terms.policy.clone(),
             questions: QuestionsView::new(terms, books, account),
+            earlier_runs: terms.earlier_runs,
             candidates,
             added: candidates - account.began_with,
             certified,
@@ -327,7 +330,10 @@ impl Overview {
             uniform: None,
             remaining: None,
             coverage: None,
-            notes: warnings.into_iter().map(|warning| warning.text).collect(),
+            notes: earlier_runs(terms)
+                .into_iter()
+                .chain(warnings.into_iter().map(|warning| warning.text))
+                .collect(),
             verifiers,
         }
     }
@@ -508,6 +514,19 @@ pub fn promise(terms: &RunTerms) -> String {
     format!(
         "{bound}. A certificate says that the answer's mean score, over {over}, reaches the threshold of every verifier; it does not say that the answer is true, only that these verifiers approve of it{limit}."
     )
+}
+
+/// What earlier runs in the same folder mean for the promise.
+fn earlier_runs(terms: &RunTerms) -> Option<String> {
+    let earlier = terms.earlier_runs;
+    if earlier == 0 || terms.guarantee == GuaranteeName::None {
+        return None;
+    }
+    let (runs, all) = (were(earlier, "run"), earlier + 1);
+    let bound = (f64::from(all) * terms.delta).min(1.0);
+    Some(format!(
+        "{runs} begun in this folder before this one, and moved aside. Delta is about one run: the probability that any of these {all} runs has a wrong certificate is at most {bound}."
+    ))
 }
 
 /// Why the promise may not hold, to be shown beside it.

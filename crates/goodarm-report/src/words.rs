@@ -10,7 +10,7 @@ pub use goodarm_files::words::{
 use goodarm_files::{GuaranteeName, Unit, visible_line};
 use goodarm_record::notice::Condition;
 use goodarm_record::view::questions::{GeneratorView, QuestionsView};
-use goodarm_record::view::{ClaimView, Overview, Remaining, VerifierView};
+use goodarm_record::view::{AddressView, ClaimView, Overview, Remaining, VerifierView};
 
 /// A verifier's condition, for programs.
 pub const fn condition_name(condition: &Condition) -> &'static str {
@@ -134,6 +134,18 @@ pub fn failures(verifier: &VerifierView) -> Vec<String> {
 /// The same as [`failures`], for a generator's calls without an answer.
 pub fn failures_of_generator(generator: &GeneratorView) -> Vec<String> {
     failures_by_name(&generator.failures, "no answer")
+}
+
+/// What each address of a service gave, and how many requests began no work: a sentence each.
+pub fn deliveries(addresses: &[AddressView], throttled: u64) -> Vec<String> {
+    let address = |view: &AddressView| {
+        let mean = view.mean_score.map_or(String::new(), |mean| format!(", mean score {mean:.3}"));
+        let (calls, failures) = (counted(view.calls, "call"), number(view.failures));
+        format!("{}: {calls}, {failures} failed{mean}", printable(&view.address))
+    };
+    let throttled = (throttled > 0)
+        .then(|| format!("{} began no work and were sent again", counted(throttled, "request")));
+    addresses.iter().map(address).chain(throttled).collect()
 }
 
 fn failures_by_name(by_name: &BTreeMap<Cow<'static, str>, u64>, as_what: &str) -> Vec<String> {

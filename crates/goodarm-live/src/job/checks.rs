@@ -90,6 +90,7 @@ pub(super) fn assemble(spec: JobSpec, source: JobSource) -> Result<Job, JobError
         verifiers: verifier_terms,
         job: text.clone(),
         id_field: settings.id_field.clone(),
+        earlier_runs: 0,
         files: other_files(files, &path, &candidates_name, &settings.output),
         folder: fingerprint::way(&settings.output, folder_of(&path)),
         questions: subjects.terms(generator_terms),

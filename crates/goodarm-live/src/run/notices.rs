@@ -149,7 +149,7 @@ impl<'a> Announcer<'a> {
             );
             self.observer.notice(Notice::Warning(&text));
         }
-        for Warning { service, kind, text } in warnings(&run.job.terms, &run.work.account) {
+        for Warning { service, kind, text } in warnings(&run.terms, &run.work.account) {
             // The first failure of these kinds was sent already.
             let is_told = matches!(
                 kind,
@@ -241,7 +241,7 @@ impl ProgressMeter {
 
     pub(super) fn progress(&self, run: &Run, is_paused: bool) -> Progress {
         let (work, elapsed) = (&run.work, self.measured.duration_since(self.started));
-        let mut overview = Overview::new(&run.job.terms, work.books(), &work.account);
+        let mut overview = Overview::new(&run.terms, work.books(), &work.account);
         if let Some(rate) = self.calls_per_second {
             overview.seconds = elapsed.as_secs_f64();
             overview.calls_per_second = Some(rate);

@@ -35,11 +35,13 @@ pub(super) fn resume(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, R
     let lock = FolderLock::take(folder.path())?;
     let storage = open_journal(media, &folder)?.ok_or_else(|| nothing_to_resume(&folder))?;
     let Some((past, tail)) = read(&folder, &job)? else {
-        return start::begin_in(media, &folder, Some(storage), job, lock);
+        let terms = job.terms.clone();
+        return start::begin_in(media, &folder, Some(storage), (job, terms), lock);
     };
-    let ReplayedRun { balance, given_up, ticket_next, lost, .. } = past;
+    let ReplayedRun { balance, given_up, ticket_next, lost, earlier_runs, .. } = past;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;
-    let mut run = start::assemble(job, balance, journal, ticket_next, lock)?;
+    let terms = RunTerms { earlier_runs, ..job.terms.clone() };
+    let mut run = start::assemble((job, terms), balance, journal, ticket_next, lock)?;
     run.recovery.bytes_cut = tail.bytes_cut;
     for (target, count) in given_up {
         let service = run.job.problem.service(target);
@@ -83,6 +85,8 @@ struct ReplayedRun<'a> {
     balance: Balance<Session>,
     /// The number of calls with this target that were given up since a call of it succeeded.
     given_up: BTreeMap<Target, u32>,
+    /// How many runs came before this one in its folder.
+    earlier_runs: u32,
     /// The next call's ticket.
     ticket_next: Ticket,
     /// The calls that were in flight when the process ended.
@@ -141,6 +145,7 @@ fn read<'a>(
         job,
         balance: opening(job, problem),
         given_up: BTreeMap::new(),
+        earlier_runs: history.terms.earlier_runs,
         ticket_next: Ticket(0),
         lost: Vec::new(),
     };
@@ -308,6 +313,7 @@ fn check_terms(header: &Header, terms: &RunTerms, job: &Job) -> Result<(), RunEr
         id_field: String::new(),
         files: BTreeMap::new(),
         folder: None,
+        earlier_runs: 0,
         ..terms.clone()
     };
     if changes.is_empty() && comparable(terms) != comparable(&job.terms) {

@@ -76,7 +76,8 @@ impl Run {
         if answer.is_empty() {
             reply.text = shorten(reply.text);
         }
-        let repeatable = origin == Origin::Remote && attempt < REPEATS_MAX;
+        let is_person = service.service.people().is_some();
+        let repeatable = origin == Origin::Remote && !is_person && attempt < REPEATS_MAX;
         let (outcome, reason) = match (outcome, reason) {
             (Outcome::Failed(Failure::Counted(failure)), reason)
                 if repeatable && is_repeated(&declared, failure) =>
@@ -134,8 +135,8 @@ impl Run {
     }
 }
 
-/// Whether a call that failed so is made again: only that of an exact verifier, whose score never changes. A call that
-/// was given up has been sent often enough.
+/// Whether a call that failed so may be made again: only that of an exact verifier, whose score never changes. A call
+/// that was given up has been sent often enough.
 fn is_repeated(declared: &[&Attribute], failure: CountedFailure) -> bool {
     declared.first().is_some_and(|first| first.is_exact()) && failure != CountedFailure::GivenUp
 }

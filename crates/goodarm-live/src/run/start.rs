@@ -8,6 +8,7 @@ use std::sync::Arc;
 use goodarm_core::{DECISIONS, Options, Problem, Session, Ticket, policy};
 use goodarm_record::finish::Recovery;
 use goodarm_record::folder::Folder;
+use goodarm_record::history::{History, HistoryError};
 use goodarm_record::journal::{
     self, FolderLock, Header, Journal, OpenedJournal, Storage as _, VERSION,
 };
@@ -15,6 +16,7 @@ use goodarm_record::outputs;
 use goodarm_record::replay::Balance;
 use goodarm_record::run_error::RunError;
 use goodarm_record::subjects::Subjects;
+use goodarm_record::terms::RunTerms;
 
 use crate::engine::Engine;
 use crate::job::Job;
@@ -25,7 +27,12 @@ use crate::run::journaled::JournaledSession;
 use crate::run::notices::PendingNotices;
 use crate::run::people::HumanCalls;
 
-pub(super) fn begin(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, RunError> {
+/// Begins a run, after `earlier_runs` others in the same folder.
+pub(super) fn begin(
+    media: &dyn StorageFactory,
+    job: Arc<Job>,
+    earlier_runs: u32,
+) -> Result<Run, RunError> {
     let folder = Folder::new(&job.settings.output);
     if let Some(file) = folder.file_in_the_way() {
         return Err(RunError::OutputIsFile(file.to_owned()));
@@ -36,20 +43,28 @@ pub(super) fn begin(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, Ru
     if storage.is_some() && !has_no_header(&folder.journal()) {
         return Err(RunError::AlreadyBegun(folder.path().to_owned()));
     }
-    begin_in(media, &folder, storage, job, lock)
+    let terms = RunTerms { earlier_runs, ..job.terms.clone() };
+    begin_in(media, &folder, storage, (job, terms), lock)
 }
 
-/// Moves the folder's run aside and returns its new folder; `None` if there is no run. Fails if another process
-/// uses the run.
-pub(super) fn set_aside(folder: &Folder) -> Result<Option<PathBuf>, RunError> {
+/// Moves the folder's run aside. Returns its new folder, `None` if there is no run, and how many runs made calls here.
+/// Fails if another process uses the run.
+pub(super) fn set_aside(folder: &Folder) -> Result<(Option<PathBuf>, u32), RunError> {
     if !folder.journal().exists() {
-        return Ok(None);
+        return Ok((None, 0));
     }
     let _lock = FolderLock::take(folder.path())?;
     if let Err(error @ RunError::Locked(_)) = open_journal(&Files, folder) {
         return Err(error);
     }
-    folder.set_aside().map(Some).map_err(|error| RunError::file(folder.path(), error))
+    let run_count = match History::open(&folder.journal()) {
+        Ok(history) => history.run_count(),
+        Err(HistoryError::NeverBegun) => 0,
+        // It cannot be read by this version.
+        Err(_) => 1,
+    };
+    let aside = folder.set_aside().map_err(|error| RunError::file(folder.path(), error))?;
+    Ok((Some(aside), run_count))
 }
 
 /// Begins a run in a folder whose journal is missing or has no header.
@@ -57,7 +72,7 @@ pub(super) fn begin_in(
     media: &dyn StorageFactory,
     folder: &Folder,
     storage: Option<Box<dyn SyncedStorage>>,
-    job: Arc<Job>,
+    (job, terms): (Arc<Job>, RunTerms),
     lock: FolderLock,
 ) -> Result<Run, RunError> {
     check_no_outputs(folder)?;
@@ -66,14 +81,14 @@ pub(super) fn begin_in(
         None => media.create(&folder.journal()),
     };
     let storage = storage.map_err(|error| RunError::journal(folder, error))?;
-    let journal = Journal::create(storage, &header(&job)).map_err(RunError::NotDurable)?;
+    let journal = Journal::create(storage, &header(&job, &terms)).map_err(RunError::NotDurable)?;
     keep_inputs(folder, &job)?;
     let balance = opening(&job, job.problem.clone());
-    assemble(job, balance, journal, Ticket(0), lock)
+    assemble((job, terms), balance, journal, Ticket(0), lock)
 }
 
 pub(super) fn assemble(
-    job: Arc<Job>,
+    (job, terms): (Arc<Job>, RunTerms),
     balance: Balance<Session>,
     journal: Journal<Box<dyn SyncedStorage>>,
     ticket_next: Ticket,
@@ -92,6 +107,7 @@ pub(super) fn assemble(
         people: HumanCalls::new(&job, ticket_next),
         health,
         job,
+        terms,
         work,
         engine,
         runtime: None,
@@ -135,11 +151,11 @@ pub(super) fn opening(job: &Job, problem: Problem) -> Balance<Session> {
     Balance::opening(session).with(Some(subjects))
 }
 
-fn header(job: &Job) -> Header {
+fn header(job: &Job, terms: &RunTerms) -> Header {
     Header {
         version: VERSION.to_owned(),
         decisions: DECISIONS,
-        terms: job.terms.text(),
+        terms: terms.text(),
         candidates: job.candidates.fingerprint(),
         arm_count: job.problem.arm_count() as u64,
         attribute_count: job.problem.attribute_count() as u64,

@@ -148,7 +148,7 @@ fn a_verifier_that_stops_working_pauses_and_stops_the_run_and_its_failures_count
     let Ending::VerifierDown { verifier, reason } = ending else { panic!("{ending:?}") };
     assert!(verifier == "judge" && reason.contains("Invalid model name"), "{reason}");
     assert!(
-        overview.verifiers[0].failures["refused"] >= 20,
+        overview.verifiers[0].failures["HTTP 400"] >= 20,
         "{:?}",
         overview.verifiers[0].failures
     );

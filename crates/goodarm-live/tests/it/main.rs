@@ -5,6 +5,7 @@ mod calls_max;
 mod crash;
 mod edges;
 mod endpoints;
+mod failed_calls;
 mod faults;
 mod first_contact;
 mod fuzz;

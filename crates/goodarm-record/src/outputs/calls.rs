@@ -7,7 +7,7 @@ use goodarm_data::candidates::fields;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::history::JournalEntry;
-use crate::terms::RunTerms;
+use crate::terms::{RunTerms, is_zero};
 
 /// One call, as a line.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -145,11 +145,6 @@ impl<'a> CallLine<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct ExactCost(#[serde(with = "goodarm_files::money::exact")] pub Cost);
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-const fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
 
 /// Scores by the names of their criteria, in the order of the criteria: an object in JSON.
 #[derive(Clone, Debug, PartialEq)]

@@ -185,8 +185,8 @@ fn about_prices(
     }
     // A Python function that does not report a cost has a fixed price.
     if paid.scored_at_ceiling_count == scores && terms.kind != "python" {
-        let text = "is paid at its ceiling for every call: its replies do not say what they took. Let \
-                    the server say (usage), or give a fixed price.";
+        let text = "does not say what its calls took: their bills are not known, and the budget keeps their \
+                    ceilings. Let the server say (usage), or give a fixed price.";
         return Some((WarningKind::NoUsage, text.to_owned()));
     }
     let mean = paid.mean_price()?;

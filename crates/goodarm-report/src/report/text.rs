@@ -10,8 +10,9 @@ use goodarm_record::view::{ClaimView, Overview, VerifierView};
 use super::data::ReportData;
 use super::spending::SpendingTable;
 use crate::words::{
-    self, about, about_money, achieved, amount, claimed, confidence, counted, duration, failures,
-    failures_of_generator, number, percent, printable, printable_note, rate, remaining, tried,
+    self, about, about_money, achieved, amount, claimed, confidence, counted, deliveries, duration,
+    failures, failures_of_generator, number, percent, printable, printable_note, rate, remaining,
+    tried,
 };
 
 /// The whole report as text.
@@ -162,7 +163,10 @@ fn verifiers(overview: &Overview) -> String {
     };
     let mut text = table(&titles, overview.verifiers.iter().map(row));
     overview.verifiers.iter().for_each(|verifier| text += &noise_line(verifier));
-    let failed = overview.verifiers.iter().map(|it| (&it.name, failures(it)));
+    let failed = overview.verifiers.iter().map(|it| {
+        let came = deliveries(&it.addresses, it.throttled);
+        (&it.name, [failures(it), came].concat())
+    });
     text += &failure_lines(failed);
     text + &overview.questions.as_ref().map_or_else(String::new, generators)
 }
@@ -183,7 +187,10 @@ fn generators(questions: &QuestionsView) -> String {
             decimal(generator.mean_latency),
         ]
     };
-    let failed = generators.iter().map(|it| (&it.name, failures_of_generator(it)));
+    let failed = generators.iter().map(|it| {
+        let came = deliveries(&it.addresses, it.throttled);
+        (&it.name, [failures_of_generator(it), came].concat())
+    });
     table(&titles, generators.iter().map(row)) + &failure_lines(failed)
 }
 

@@ -143,12 +143,13 @@ function scale(mean, threshold) {
 const VERIFIER_TITLES = ["Verifier", "Calls", "Failed", "Mean score", "Threshold"];
 
 /// The name of a service, its calls and failures.
-function serviceCells({ name, failures, calls }, kind) {
+function serviceCells({ name, failures, calls, throttled, addresses = [] }, kind) {
   const failed = Object.values(failures).reduce((sum, number) => sum + number, 0);
   const kinds = Object.entries(failures).map(([failure, number]) => `${count(number)} ${failure}`).join(", ");
+  const perAddress = addresses.map((it) => untrusted(`${it.address}: ${plural(it.calls, "call")}, ${count(it.failures)} failed${it.mean_score === null ? "" : `, mean ${it.mean_score.toFixed(3)}`}`, "small"));
   return [
-    h("td", null, untrusted(name, "span", { class: "name" }), h("small", null, kind)),
-    h("td", null, count(calls)),
+    h("td", null, untrusted(name, "span", { class: "name" }), h("small", null, kind), perAddress),
+    h("td", null, count(calls), throttled > 0 ? h("small", null, `${plural(throttled, "request")} sent again`) : null),
     h("td", null, count(failed), kinds ? h("small", null, kinds) : null),
   ];
 }

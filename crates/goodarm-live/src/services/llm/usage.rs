@@ -1,5 +1,5 @@
-//! Checks that the token counts of a reply are possible. An impossible count becomes unknown, so the call is charged
-//! at its ceiling: a server that reports 0 must not get unlimited calls.
+//! Checks that the token counts of a reply are possible. An impossible count becomes unknown, and the budget keeps
+//! the ceiling of the call: a server that reports 0 must not get unlimited calls.
 
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
@@ -46,7 +46,7 @@ impl UsageCheck {
                 format!("at most {}", range.end())
             };
             let text = format!(
-                "it reports impossible token counts: {count} for a {of} of {bound}. Such calls are charged at the ceiling."
+                "it reports impossible token counts: {count} for a {of} of {bound}. Their bills are not known, and the budget keeps their ceilings."
             );
             ServiceWarning { weakens_promise: false, text }
         });

@@ -411,9 +411,9 @@ async fn a_server_that_may_have_broken_over_the_answer_is_not_asked_again() {
 
 #[tokio::test]
 async fn a_job_says_which_statuses_are_void() {
-    for code in [502, 503, 529] {
+    for code in [500, 502, 503, 504, 529] {
         let server = Server::start([said(code, "x"), Action::Json(json!({"score": 1}))]);
-        let verifier = http(&server.url("/"), json!({"void_status": [502, 503, 529]}));
+        let verifier = http(&server.url("/"), json!({"void_status": [500, 502, 503, 504, 529]}));
         assert_score(&verifier.call(&question(), &line(None)).await, 1.0);
         assert_eq!(server.request_count(), 2);
     }
@@ -423,7 +423,7 @@ async fn a_job_says_which_statuses_are_void() {
     let server = Server::start([status(429), Action::Json(json!({"score": 1}))]);
     let verifier = http(&server.url("/"), json!({"void_status": []}));
     assert_score(&verifier.call(&question(), &line(None)).await, 1.0);
-    for code in [200, 400, 404, 413, 422, 451, 500, 504] {
+    for code in [200, 400, 404, 413, 422, 451, 501] {
         let keys = json!({"url": "http://127.0.0.1:9", "void_status": [503, code]});
         let wrong = assert_wrong(make(keys, Http::new), &["void_status"]);
         assert!(wrong.contains(&format!("{code} may depend on the answer")), "{wrong}");

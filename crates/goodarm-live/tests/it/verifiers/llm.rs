@@ -222,7 +222,8 @@ async fn a_vote_that_met_a_429_is_asked_for_again_and_a_broken_one_is_not() {
     let reply = solver.call(&question(), &line(None)).await;
     assert_score(&reply, 1.0);
     assert!(reply.text.starts_with("2 of 3: 4\n"), "{}", reply.text);
-    assert_eq!(reply.usage.input_tokens, None, "what the broken one took is unknown");
+    assert_eq!(reply.usage.input_tokens, Some(20), "an error takes nothing");
+    assert_eq!(reply.delivery.status, Some(500));
     assert_eq!(server.request_count(), 4);
 }
 
