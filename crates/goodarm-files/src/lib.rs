@@ -10,6 +10,7 @@
 //! - [`Draws`] and [`PoolLine`]: how recorded outcomes are drawn, and recorded answers to a question.
 //! - [`money`]: exact amounts, written as decimals in text; numbers are read as well.
 //! - [`words`]: amounts and counts in messages.
+//! - [`person`]: which names are one person.
 //! - [`visible`]: foreign text, made safe for a terminal.
 //! - [`toml_text`] and [`json_text`]: text in, a value out, or an error that says where, what was
 //!   expected and which spelling was probably meant.
@@ -38,6 +39,7 @@
 pub mod json_text;
 pub mod money;
 mod names;
+mod person;
 mod recorded;
 pub mod scores;
 mod spelling;
@@ -46,6 +48,7 @@ mod visible;
 pub mod words;
 
 pub use crate::names::{GuaranteeName, Unit};
+pub use crate::person::person;
 pub use crate::recorded::{Draws, PoolAnswer, PoolLine};
 pub use crate::scores::Scores;
 pub use crate::spelling::{
