@@ -39,7 +39,7 @@ impl ThreeCards {
 }
 
 impl CardQueue for ThreeCards {
-    fn upcoming(&mut self, _: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
+    fn preview(&mut self, _: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
         let card = |(id, wanted): (&str, ReplyForm)| Card {
             key: id.to_owned(),
             id: id.to_owned(),

@@ -154,7 +154,8 @@ impl PyResults {
     ) -> PyResult<usize> {
         let wrong = |error: CardQueueError| raised("CardQueueError", &error);
         let mut queue = self.queue(terms)?;
-        let cards = queue.upcoming(by, said.len()).map_err(wrong)?;
+        let is_any = !said.is_empty();
+        let cards = queue.preview(by, said.len()).map_err(wrong)?;
         let verdict = |said: Option<bool>| match said {
             Some(true) => CardReply::Right,
             Some(false) => CardReply::Wrong,
@@ -175,6 +176,10 @@ impl PyResults {
             let said = said.into_iter().map(|(_, said)| verdict(said));
             cards.into_iter().map(|card| card.key).zip(said).collect()
         };
+        if is_any && labels.is_empty() {
+            // That none is taken depends on the order.
+            queue.begin().map_err(wrong)?;
+        }
         let count = labels.len();
         queue.submit_all(by, labels).map_err(wrong)?;
         drop(queue);

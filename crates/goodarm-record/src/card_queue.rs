@@ -105,10 +105,23 @@ pub trait CardQueue {
         Ok(self.upcoming(labeller, 1)?.pop())
     }
 
-    /// The first cards that wait for this person, at most `most`, in order.
-    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError>;
+    /// The first cards that wait for this person, at most `most`, in order. They may be shown.
+    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
+        self.begin()?;
+        self.preview(labeller, most)
+    }
 
-    /// The status of all cards for this person, in order, without their texts.
+    /// Fixes the order of the cards, if it is not yet. Called before anyone sees a card or anything else that depends
+    /// on the order, so that nobody can look at an order and draw another.
+    fn begin(&mut self) -> Result<(), CardQueueError> {
+        Ok(())
+    }
+
+    /// Like [`CardQueue::upcoming`], for checks that do not depend on the order. The cards must not be shown before
+    /// [`CardQueue::begin`].
+    fn preview(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError>;
+
+    /// The status of all cards for this person, in order, without their texts; like [`CardQueue::preview`].
     fn statuses(&mut self, labeller: &str) -> Result<Vec<CardStatus>, CardQueueError>;
 
     /// Stores a person's replies to cards, by their keys, in the queue's order: all or none.

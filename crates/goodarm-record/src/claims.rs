@@ -3,6 +3,8 @@
 pub(crate) mod labelled;
 pub(crate) mod line;
 pub(crate) mod order;
+#[cfg(test)]
+mod tests;
 
 /// More names than this are an error in the file.
 const LABELLERS_MAX: usize = 1000;

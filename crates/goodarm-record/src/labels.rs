@@ -1,9 +1,9 @@
 //! Labels that people give to the certified answers of a run, and what they prove: with a confidence of
 //! their own, a lower bound on the number of right answers.
 //!
-//! A claim is about the answers that were certified when it began. Their order is drawn at random then and written
-//! down before the first label, so that people cannot choose. Labels are taken in this order; those before the
-//! first gap count. Policies, sessions and books never see them.
+//! A claim is about the answers that were certified when it began: with its first card. Their order is drawn at random
+//! then and written down before anyone sees it, so that people cannot choose. Labels are taken in this order; those
+//! before the first gap count, those of earlier claims included. Policies, sessions and books never see them.
 
 pub(crate) mod record;
 
@@ -31,8 +31,8 @@ use crate::view::{ClaimView, Overview};
 /// The terms of a claim. A term that is `None` is that of the current claim, or the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClaimTerms {
-    /// Error probability of the claim. Default: 0.05; for a later claim half of the previous one's. The run's own δ is
-    /// about the verifiers.
+    /// Error probability of the claim. Default: 0.05; for a later claim half of the previous one's, which is also the
+    /// most. The run's own δ is about the verifiers.
     pub delta: Option<f64>,
     /// How many people label each answer, which is right if all of them say so. Default: 1.
     pub labels_per_card: Option<usize>,
@@ -108,6 +108,8 @@ pub enum LabelError {
 pub struct ClaimQueue {
     record: LabelledRun,
     labels: Claims,
+    /// A claim that begins with its first card. Its order is only in memory, and nobody has seen it.
+    staged: Option<StagedClaim>,
     /// `None` if the queue is read-only, or after a failed write, when a line may be half-written.
     writer: Option<SealedWriter>,
     target_share: f64,
@@ -115,21 +117,29 @@ pub struct ClaimQueue {
     note: Option<&'static str>,
 }
 
+/// A claim that has not begun.
+struct StagedClaim {
+    line: LabelLine,
+    /// All claims, with this one.
+    labels: Claims,
+    /// The same without the labels of earlier claims, whose places in the order nobody may see yet.
+    blank: Claims,
+}
+
 impl ClaimQueue {
-    /// Continues the claim of a run, or begins the first one.
+    /// Continues the claim of a run, or prepares the first one, which begins with its first card.
     pub fn open(folder: &Folder, terms: &ClaimTerms) -> Result<Self, LabelError> {
         let (read, mut queue) = Self::read(folder, terms)?;
-        let first = match queue.labels.claims.last() {
-            Some(last) => check_same_terms(&last.begun, terms).map(|()| None)?,
-            None => Some(queue.start_line(terms, &ClaimTerms::default())?),
-        };
+        match queue.labels.claims.last() {
+            Some(last) => check_same_terms(&last.begun, terms)?,
+            None => queue.stage(terms, &ClaimTerms::default())?,
+        }
         // The file is made only now, so that a folder that cannot be labelled gets none.
         let (writer, lines) = SealedWriter::open::<LabelLine>(&folder.labels())?;
         if lines != read {
             return Err(SealedError::Busy(folder.labels()).into());
         }
         queue.writer = Some(writer);
-        first.map_or(Ok(()), |first| queue.write_start(first))?;
         Ok(queue)
     }
 
@@ -150,21 +160,25 @@ impl ClaimQueue {
         record.check(&labels)?;
         let is_over = folder.seen().is_some_and(|seen| seen == record.mark);
         let note = (!is_over).then_some(UNFINISHED);
-        Ok((lines, Self { record, labels, writer: None, target_share, note }))
+        Ok((lines, Self { record, labels, staged: None, writer: None, target_share, note }))
     }
 
-    /// Begins another claim, about the answers that are certified by now. Its δ is half of the previous one's
-    /// unless given; other terms are copied unless given.
+    /// Prepares another claim, about the answers that are certified by now; it begins with its first card. Its δ is
+    /// half of the previous one's unless given; other terms are copied unless given. If no claim has begun, the terms
+    /// are those of the first.
     pub fn start_next_claim(&mut self, terms: &ClaimTerms) -> Result<(), LabelError> {
         let target_share = target_share(terms)?;
-        let before = &self.last().begun;
+        let Some(LabelledClaim { begun: before, .. }) = self.labels.claims.last() else {
+            self.stage(terms, &ClaimTerms::default())?;
+            self.target_share = target_share;
+            return Ok(());
+        };
         let defaults = ClaimTerms {
             delta: Some(before.delta / 2.0),
             labels_per_card: Some(before.labels_per_card),
             target_share: None,
         };
-        let line = self.start_line(terms, &defaults)?;
-        self.write_start(line)?;
+        self.stage(terms, &defaults)?;
         self.target_share = target_share;
         Ok(())
     }
@@ -172,7 +186,7 @@ impl ClaimQueue {
     /// The claim so far.
     pub fn claim(&self) -> ClaimView {
         let certified = self.record.certified().len();
-        ClaimView::new(&self.labels, certified).expect("a queue has a claim")
+        ClaimView::new(self.seen(), certified).expect("a queue has a claim")
     }
 
     /// Whether the claim is about an answer.
@@ -180,12 +194,8 @@ impl ClaimQueue {
         self.last().is_about(id)
     }
 
-    /// The line with which the next claim begins.
-    fn start_line(
-        &self,
-        terms: &ClaimTerms,
-        defaults: &ClaimTerms,
-    ) -> Result<LabelLine, LabelError> {
+    /// Prepares the next claim.
+    fn stage(&mut self, terms: &ClaimTerms, defaults: &ClaimTerms) -> Result<(), LabelError> {
         let certified = self.record.certified();
         if certified.is_empty() {
             return Err(LabelError::NothingCertified(self.record.folder.path().to_owned()));
@@ -193,7 +203,7 @@ impl ClaimQueue {
         let claim = self.labels.claims.len() + 1;
         // Drawn after the terms are fixed, so that terms cannot be chosen for a lucky order.
         let draw = draw()?;
-        let line = LabelLine::Started(ClaimStarted {
+        let begun = ClaimStarted {
             claim,
             delta: terms.delta.or(defaults.delta).unwrap_or(DELTA),
             labels_per_card: terms.labels_per_card.or(defaults.labels_per_card).unwrap_or(1),
@@ -201,21 +211,27 @@ impl ClaimQueue {
             order: order::drawn(self.record.terms().seed(), claim, &draw, certified),
             draw,
             unix_millis: unix_millis(),
-        });
-        self.labels.check(&line).map_err(LabelError::Terms)?;
-        Ok(line)
+        };
+        let blank = self.labels.with_blank(&begun).map_err(LabelError::Terms)?;
+        let line = LabelLine::Started(begun);
+        let mut labels = self.labels.clone();
+        labels.take(&line).map_err(LabelError::Terms)?;
+        self.staged = Some(StagedClaim { line, labels, blank });
+        Ok(())
     }
 
-    /// Writes down the order before the first card is shown.
-    fn write_start(&mut self, line: LabelLine) -> Result<(), LabelError> {
-        self.write(line).map_err(|error| match error {
-            CardQueueError::File(error) => LabelError::Labels(error),
-            error => LabelError::Terms(error),
-        })
+    /// All claims, with one that has not begun.
+    fn labels(&self) -> &Claims {
+        self.staged.as_ref().map_or(&self.labels, |staged| &staged.labels)
+    }
+
+    /// The same, as anyone may see them.
+    fn seen(&self) -> &Claims {
+        self.staged.as_ref().map_or(&self.labels, |staged| &staged.blank)
     }
 
     fn last(&self) -> &LabelledClaim {
-        self.labels.claims.last().expect("a queue has a claim")
+        self.labels().claims.last().expect("a queue has a claim")
     }
 
     /// Writes and takes a line; returns when the line is on the disk.
@@ -235,7 +251,16 @@ impl ClaimQueue {
 }
 
 impl CardQueue for ClaimQueue {
-    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
+    /// Begins the claim: writes down its order.
+    fn begin(&mut self) -> Result<(), CardQueueError> {
+        if let Some(StagedClaim { line, .. }) = &self.staged {
+            self.write(line.clone())?;
+            self.staged = None;
+        }
+        Ok(())
+    }
+
+    fn preview(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
         Ok(self.last().upcoming(labeller).take(most).map(|place| self.card(place)).collect())
     }
 
@@ -262,14 +287,20 @@ impl CardQueue for ClaimQueue {
         if labels.is_empty() {
             return Ok(());
         }
-        self.write(LabelLine::Added(LabelsAdded {
-            by: labeller.to_owned(),
-            unix_millis: unix_millis(),
-            labels,
-        }))
+        let by = labeller.to_owned();
+        let line = LabelLine::Added(LabelsAdded { by, unix_millis: unix_millis(), labels });
+        // Other refusals depend on the order.
+        if let Err(error @ CardQueueError::Unfit(_)) = self.labels().check(&line) {
+            return Err(error);
+        }
+        self.begin()?;
+        self.write(line)
     }
 
     fn undo(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError> {
+        if self.staged.is_some() {
+            return Ok(None);
+        }
         let Some(place) = self.last().last_of(labeller) else { return Ok(None) };
         self.write(LabelLine::Undone(LabelUndone {
             by: labeller.to_owned(),
@@ -280,7 +311,7 @@ impl CardQueue for ClaimQueue {
     }
 
     fn progress(&mut self) -> Result<QueueProgress, CardQueueError> {
-        let labelled = self.last();
+        let labelled = self.seen().claims.last().expect("a queue has a claim");
         let outlook = outlook(&labelled.claim(), self.target_share, labelled.begun.labels_per_card);
         let outlook: Vec<&str> =
             [outlook.as_str()].into_iter().filter(|it| !it.is_empty()).chain(self.note).collect();

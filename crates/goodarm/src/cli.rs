@@ -195,7 +195,7 @@ pub(crate) struct LabelArguments {
     /// How many people label each answer, which is right if all say so; 1 if not given.
     #[arg(long, value_name = "N")]
     pub(crate) labels: Option<usize>,
-    /// The probability with which the claim may ever be false; 0.05 if not given.
+    /// The probability with which the claim may ever be false; 0.05 if not given, and half of the last with --another.
     #[arg(long, value_name = "D")]
     pub(crate) delta: Option<f64>,
     /// The share that you hope for, 0.95 if not given: prints about how many more labels it takes.

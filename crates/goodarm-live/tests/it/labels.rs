@@ -1,6 +1,8 @@
 //! Labels of a run's certified answers: their order, what they prove, and that nothing is lost or changed
 //! unseen.
 
+mod another;
+
 use std::fs;
 
 use goodarm_live::run::Run;
@@ -43,8 +45,12 @@ fn open(place: &JobFolder) -> ClaimQueue {
     opened(place, &ClaimTerms::default())
 }
 
+/// A queue whose claim has begun.
 fn opened(place: &JobFolder, terms: &ClaimTerms) -> ClaimQueue {
-    ClaimQueue::open(&place.output(), terms).unwrap_or_else(|error| panic!("{error}"))
+    let queue = ClaimQueue::open(&place.output(), terms);
+    let mut queue = queue.unwrap_or_else(|error| panic!("{error}"));
+    queue.begin().unwrap_or_else(|error| panic!("{error}"));
+    queue
 }
 
 /// Says the same about the next cards.
@@ -577,8 +583,9 @@ fn a_claim_is_about_the_answers_that_were_there() {
     queue.start_next_claim(&ClaimTerms::default()).expect("another claim");
     say(&mut queue, "Ann", 1, &CardReply::Right);
     let claim = queue.claim();
-    assert_eq!((claim.claim, claim.answers, claim.grown_by, claim.labels), (2, all, 0, 1));
-    assert_eq!((claim.delta, claim.confidence.as_str()), (0.025, "97.5 %"));
+    assert_eq!((claim.claim, claim.answers, claim.grown_by), (2, all, 0));
+    assert!((1..=first + 1).contains(&claim.labels), "{}", claim.labels);
+    assert_eq!((claim.own_delta, claim.confidence.as_str()), (0.025, "92.5 %"));
     assert_eq!((claim.earlier.len(), claim.earlier[0].labels), (1, first));
     assert!(claim.rests_on.last().expect("a text").contains("confidence 92.5 %"), "{claim:?}");
     labels::publish(&place.output(), |balance| balance)
@@ -668,4 +675,29 @@ fn a_run_does_not_go_on_without_labels_that_its_summary_was_made_from() {
     assert!(Run::check_resume(&place.good_job()).is_err());
     std::fs::write(&path, kept).expect("the folder takes files");
     assert!(Run::resume(place.good_job()).is_ok());
+}
+
+/// A name that looks the same is the same person, who is shown as they first wrote it.
+#[test]
+fn one_person_is_not_several_by_the_spelling_of_a_name() {
+    let place = labelled_place(3);
+    let mut queue = opened(&place, &several(2));
+    say(&mut queue, "Ana  Lee", 1, &CardReply::Right);
+    let first = order(&place)[0].clone();
+    for name in ["ana lee", " ANA LEE ", "A\u{200b}na\u{a0}Lee\u{feff}", "Ana\tLee\u{ad}"] {
+        assert_ne!(queue.next(name).expect("a queue").expect("a card").key, first, "{name:?}");
+        let error = queue.submit(name, &first, CardReply::Right).expect_err("the same person");
+        assert!(
+            matches!(&error, CardQueueError::Doubled { by, .. } if by == "Ana  Lee"),
+            "{error}"
+        );
+    }
+    for name in ["\u{200b}", "\u{2060} \u{3164}"] {
+        let error = queue.submit(name, &first, CardReply::Right).expect_err("no name");
+        assert!(matches!(error, CardQueueError::Unfit(_)), "{error}");
+    }
+    say(&mut queue, "Anna Lee", 1, &CardReply::Right);
+    let claim = queue.claim();
+    let names: Vec<&str> = claim.labellers.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!((names, claim.labels), (vec!["Ana  Lee", "Anna Lee"], 1));
 }

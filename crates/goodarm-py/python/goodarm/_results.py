@@ -49,7 +49,7 @@ class Claim(NamedTuple):
     at_least: int
     #: The same as a share, rounded down.
     share: float
-    #: Upper bound on the probability that the claim is false at any time.
+    #: Upper bound on the probability that any claim of the run is false at any time: the sum over all that have begun.
     delta: float
     #: Answers that count. An answer counts when it and all answers before it are fully labelled.
     labels: int

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use goodarm_data::table::{Table, TableColumn};
 
 use super::{Card, CardQueue, CardQueueError};
 
-/// Writes the cards that wait for a person, and returns their number.
+/// Writes the cards that wait for a person, and returns their number. A file that cannot be made begins nothing.
 pub fn write(
     queue: &mut dyn CardQueue,
     labeller: &str,
@@ -22,24 +22,28 @@ pub fn write(
     if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("csv")) {
         return Err(failed(&"the name must end in .csv"));
     }
-    let places =
-        queue.statuses(labeller)?.into_iter().zip(1_u64..).filter(|(place, _)| place.waits);
-    let rows: Vec<(u64, Card)> =
-        places.map(|(_, number)| number).zip(queue.upcoming(labeller, usize::MAX)?).collect();
-    let text = table(&rows)?.csv();
-    let attempt = || -> io::Result<()> {
-        let mut file = File::options().write(true).create_new(true).open(path)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    };
-    attempt().map_err(|error| match error.kind() {
+    table(&waiting(queue, labeller)?)?;
+    let file = File::options().write(true).create_new(true).open(path);
+    let mut file = file.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => CardQueueError::Folder(format!(
             "{} is there already, and may hold labels: name another file",
             path.display()
         )),
         _ => failed(&error),
     })?;
+    queue.begin().inspect_err(|_| drop(fs::remove_file(path)))?;
+    let rows = waiting(queue, labeller)?;
+    let text = table(&rows)?.csv();
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.map_err(|error| failed(&error))?;
     Ok(rows.len())
+}
+
+/// The cards that wait for a person, with their places in the order, counted from 1.
+fn waiting(queue: &mut dyn CardQueue, labeller: &str) -> Result<Vec<(u64, Card)>, CardQueueError> {
+    let statuses = queue.statuses(labeller)?.into_iter().zip(1_u64..);
+    let places = statuses.filter(|(status, _)| status.waits).map(|(_, place)| place);
+    Ok(places.zip(queue.preview(labeller, usize::MAX)?).collect())
 }
 
 fn table(rows: &[(u64, Card)]) -> Result<Table, CardQueueError> {

@@ -15,7 +15,8 @@ pub fn label(
     [field, equals]: [&str; 2],
     most: usize,
 ) -> Result<(usize, usize), CardQueueError> {
-    let cards = queue.upcoming(labeller, most)?;
+    // All of them are checked, so that an error does not depend on the order.
+    let cards = queue.preview(labeller, usize::MAX)?;
     let mut said = Vec::with_capacity(cards.len());
     for card in cards {
         if card.wanted != ReplyForm::Verdict {
@@ -25,6 +26,7 @@ pub fn label(
         let is_right = same(&text(&card, field)?, &text(&card, equals)?);
         said.push((card.key, if is_right { CardReply::Right } else { CardReply::Wrong }));
     }
+    said.truncate(most);
     let (all, right) = (said.len(), said.iter().filter(|(_, it)| *it == CardReply::Right).count());
     if all > 0 {
         queue.submit_all(labeller, said)?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use goodarm_data::bounds::packing_of;
 use goodarm_data::candidates::{Candidates, CandidatesErrorKind};
 use goodarm_data::table::unescape_formula;
-use goodarm_files::{did_you_mean, first_of};
+use goodarm_files::{did_you_mean, first_of, person};
 use serde_json::{Map, Value};
 
 use super::{CardQueue, CardQueueError, CardReply, CardStatus};
@@ -93,7 +93,8 @@ impl<'a> LabelImport<'a> {
     /// Checks one row.
     fn take(&mut self, row: &Map<String, Value>, line: u64) -> Result<(), String> {
         let labeller = self.labeller;
-        if let Some(by) = column(row, "by").filter(|by| !by.is_empty() && by != labeller) {
+        let is_other = |by: &String| !by.is_empty() && person(by) != person(labeller);
+        if let Some(by) = column(row, "by").filter(is_other) {
             return Err(format!(
                 "a label by {by:?}, but this import is by {labeller:?}: a file has the labels of one person"
             ));
@@ -142,7 +143,13 @@ impl<'a> LabelImport<'a> {
 
     /// Submits all labels. A queue with a fixed order takes only those before the first card without a label.
     fn submit(self, queue: &mut dyn CardQueue) -> Result<ImportCounts, CardQueueError> {
-        let Self { labeller, cards, labels, mut counts, .. } = self;
+        let Self { labeller, labels, mut counts, .. } = self;
+        if labels.is_empty() {
+            return Ok(counts);
+        }
+        // How many labels are taken depends on the order.
+        queue.begin()?;
+        let cards = queue.statuses(labeller)?;
         let waiting: Vec<usize> = (0..cards.len()).filter(|&index| cards[index].waits).collect();
         let label = |index: &usize| Some((cards[*index].key.clone(), labels.get(index)?.clone()));
         let all: Vec<(String, CardReply)> = waiting.iter().filter_map(label).collect();

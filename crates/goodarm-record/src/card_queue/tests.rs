@@ -63,7 +63,7 @@ fn card(id: &str, wanted: ReplyForm, fields: &[(&str, String)]) -> Card {
 }
 
 impl CardQueue for MemoryQueue {
-    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
+    fn preview(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
         let waiting = (0..self.cards.len()).filter(|index| self.waits(labeller, *index)).take(most);
         Ok(waiting.map(|index| self.cards[index].clone()).collect())
     }

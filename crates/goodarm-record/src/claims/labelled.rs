@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use goodarm_core::Claim;
 use goodarm_core::units::ErrorRate;
+use goodarm_files::person;
 use goodarm_files::words::counted;
 
 use super::line::{CardLabel, ClaimStarted, LabelLine, LabelUndone, LabelsAdded};
@@ -35,7 +36,10 @@ pub(crate) struct LabelledClaim {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Labeller {
+    /// As it was first written.
     pub(crate) name: String,
+    /// The form of the name that identifies the person.
+    person: String,
     /// The cards that they have labelled, in order.
     pub(crate) given: Vec<usize>,
     /// The index of a card. No card before it waits for this labeller.
@@ -66,7 +70,8 @@ impl Claims {
     pub(crate) fn take(&mut self, line: &LabelLine) -> Result<(), CardQueueError> {
         match line {
             LabelLine::Started(begun) => {
-                let labelled = LabelledClaim::new(begun, &self.claims)?;
+                let mut labelled = LabelledClaim::new(begun, &self.claims)?;
+                labelled.carry_over(&self.claims);
                 self.claims.push(labelled);
             }
             LabelLine::Added(given) => self.last_mut()?.give(given)?,
@@ -74,6 +79,18 @@ impl Claims {
         }
         self.line_count += 1;
         Ok(())
+    }
+
+    /// The sum of the deltas of all claims: the probability that any of them is ever false is at most this.
+    pub(crate) fn delta(&self) -> f64 {
+        self.claims.iter().map(|claim| claim.begun.delta).sum()
+    }
+
+    /// All claims and the one that this line begins, without any label of it.
+    pub(crate) fn with_blank(&self, begun: &ClaimStarted) -> Result<Self, CardQueueError> {
+        let mut all = self.clone();
+        all.claims.push(LabelledClaim::new(begun, &self.claims)?);
+        Ok(all)
     }
 
     fn last_mut(&mut self) -> Result<&mut LabelledClaim, CardQueueError> {
@@ -92,6 +109,16 @@ impl LabelledClaim {
         let sum = begun.delta + earlier.iter().map(|claim| claim.begun.delta).sum::<f64>();
         if sum >= 1.0 {
             return Err(unfit(format!("the deltas of all claims come to {sum}, not less than 1")));
+        }
+        if let Some(before) = earlier.last().map(|claim| &claim.begun)
+            && begun.delta > before.delta / 2.0
+        {
+            return Err(unfit(format!(
+                "delta {} for claim {expected}: at most {} is left, half of the delta of claim {}",
+                begun.delta,
+                before.delta / 2.0,
+                before.claim
+            )));
         }
         let labels = begun.labels_per_card;
         if !(1..=LABELS_PER_CARD_MAX).contains(&labels) {
@@ -117,6 +144,31 @@ impl LabelledClaim {
             cards: vec![Vec::new(); begun.order.len()],
             begun: begun.clone(),
         })
+    }
+
+    /// Takes what people said about the same answers in earlier claims, so that nobody is asked again. Labels do not
+    /// depend on the order, so this claim may use them: each counts when its turn in the new order comes. Of more labels
+    /// than an answer needs, those that do not say right are taken.
+    fn carry_over(&mut self, earlier: &[Self]) {
+        for place in 0..self.size() {
+            let mut known: Vec<(&Labeller, &CardReply)> = Vec::new();
+            for claim in earlier.iter().rev() {
+                let labels = claim.places.get(self.id(place)).map(|&at| claim.cards[at].as_slice());
+                for (by, said) in labels.unwrap_or_default() {
+                    let by = &claim.labellers[*by];
+                    // The last label of each person.
+                    if !known.iter().any(|(other, _)| other.person == by.person) {
+                        known.push((by, said));
+                    }
+                }
+            }
+            known.sort_by_key(|(_, said)| **said == CardReply::Right);
+            for (by, said) in known.into_iter().take(self.begun.labels_per_card) {
+                let who = self.who_or_new(&by.name);
+                self.cards[place].push((who, said.clone()));
+                self.labellers[who].given.push(place);
+            }
+        }
     }
 
     pub(crate) const fn size(&self) -> usize {
@@ -161,7 +213,16 @@ impl LabelledClaim {
     }
 
     fn who(&self, name: &str) -> Option<usize> {
-        self.labellers.iter().position(|labeller| labeller.name == name)
+        let person = person(name);
+        self.labellers.iter().position(|labeller| labeller.person == person)
+    }
+
+    fn who_or_new(&mut self, name: &str) -> usize {
+        self.who(name).unwrap_or_else(|| {
+            let (name, person) = (name.to_owned(), person(name));
+            self.labellers.push(Labeller { name, person, given: Vec::new(), cursor: 0 });
+            self.labellers.len() - 1
+        })
     }
 
     /// The places of these cards. Refused unless each is the person's next card when its turn comes.
@@ -210,10 +271,7 @@ impl LabelledClaim {
     fn give(&mut self, given: &LabelsAdded) -> Result<(), CardQueueError> {
         let places = self.in_turn(given)?;
         let LabelsAdded { by, labels, .. } = given;
-        let who = self.who(by).unwrap_or(self.labellers.len());
-        if who == self.labellers.len() {
-            self.labellers.push(Labeller { name: by.clone(), given: Vec::new(), cursor: 0 });
-        }
+        let who = self.who_or_new(by);
         for (&place, label) in places.iter().zip(labels) {
             self.cards[place].push((who, label.said.clone()));
             self.labellers[who].given.push(place);
@@ -299,7 +357,7 @@ fn verdict(labels: &[(usize, CardReply)]) -> CardReply {
 
 /// Checks a labeller's name.
 fn check_name(name: &str) -> Result<(), String> {
-    if name.trim().is_empty() {
+    if person(name).is_empty() {
         return Err("a labeller needs a name".into());
     }
     if name.len() > NAME_BYTES_MAX {

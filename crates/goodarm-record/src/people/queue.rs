@@ -237,7 +237,7 @@ impl CardQueue for PeopleQueue {
         Ok(card)
     }
 
-    fn upcoming(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
+    fn preview(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {
         self.refresh()?;
         let cards = self.cards_for(labeller).filter_map(|(ticket, asked)| self.card(ticket, asked));
         Ok(cards.take(most).collect())

@@ -20,9 +20,12 @@ pub struct ClaimView {
     pub at_least: usize,
     /// The lower bound as a share of `answers`, rounded down to four decimal places.
     pub share: f64,
-    /// The largest probability that the claim is ever false. The run's own δ is about the verifiers.
+    /// The largest probability that any claim of the run is ever false: the sum over all claims that have begun. The
+    /// run's own δ is about the verifiers.
     pub delta: f64,
-    /// 1 − δ, for people.
+    /// The part of it that this claim took when it began; its bound was computed with this.
+    pub own_delta: f64,
+    /// 1 − `delta`, for people.
     pub confidence: String,
     /// How many people label each answer, which is right if all of them say so.
     pub labels_per_card: usize,
@@ -66,23 +69,22 @@ impl ClaimView {
     /// The last claim of a run with `certified` certified answers; `None` without a claim.
     pub(crate) fn new(labels: &Claims, certified: usize) -> Option<Self> {
         let (last, earlier) = labels.claims.split_last()?;
-        let view = |labelled: &LabelledClaim| Self::of(labelled, certified, labels.line_count);
+        let view = |labelled: &LabelledClaim| Self::of(labelled, labels, certified);
         let mut own = view(last);
         own.earlier = earlier.iter().map(view).collect();
         let said = |it: &Self| format!("Claim {} before it: {}.", it.claim, it.statement);
         own.rests_on.extend(own.earlier.iter().map(said));
         if !earlier.is_empty() {
-            let deltas = labels.claims.iter().map(|claim| claim.begun.delta);
             own.rests_on.push(format!(
-                "There are {} about this run, each with its own confidence; all of them together hold with confidence {}.",
+                "{} about this run have begun, and a reader may be shown the best of them: all statements together hold with confidence {}, so each has this one.",
                 counted(labels.claims.len(), "claim"),
-                confidence(deltas.sum())
+                own.confidence
             ));
         }
         Some(own)
     }
 
-    fn of(labelled: &LabelledClaim, certified: usize, lines: usize) -> Self {
+    fn of(labelled: &LabelledClaim, labels: &Claims, certified: usize) -> Self {
         let begun = &labelled.begun;
         let claim = labelled.claim();
         let verdicts: Vec<CardReply> = labelled.verdicts().collect();
@@ -96,8 +98,9 @@ impl ClaimView {
             answers: claim.size(),
             at_least: claim.bound(),
             share: share(claim.bound(), claim.size()),
-            delta: begun.delta,
-            confidence: confidence(begun.delta),
+            delta: labels.delta(),
+            own_delta: begun.delta,
+            confidence: confidence(labels.delta()),
             labels_per_card: begun.labels_per_card,
             labels: verdicts.len(),
             right: count(CardReply::Right),
@@ -108,7 +111,7 @@ impl ClaimView {
             changed: labelled.undone_count,
             labellers: labellers.filter(|(_, count)| *count > 0).map(labeller).collect(),
             grown_by: certified.saturating_sub(claim.size()),
-            lines,
+            lines: labels.line_count,
             rests_on: Vec::new(),
             earlier: Vec::new(),
         };

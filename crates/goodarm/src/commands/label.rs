@@ -97,13 +97,10 @@ fn terms(arguments: &LabelArguments) -> ClaimTerms {
 /// The claim that has begun, or a new one.
 fn claim(arguments: &LabelArguments, folder: &Folder) -> Result<ClaimQueue, LabelError> {
     let terms = terms(arguments);
-    if !arguments.another || !folder.labels().exists() {
+    if !arguments.another {
         return ClaimQueue::open(folder, &terms);
     }
-    let mut queue = ClaimQueue::open(
-        folder,
-        &ClaimTerms { target_share: terms.target_share, ..ClaimTerms::default() },
-    )?;
+    let mut queue = ClaimQueue::open(folder, &ClaimTerms::default())?;
     queue.start_next_claim(&terms)?;
     Ok(queue)
 }

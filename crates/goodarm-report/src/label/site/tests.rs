@@ -22,7 +22,7 @@ impl CardQueue for TwoCards {
         }))
     }
 
-    fn upcoming(&mut self, labeller: &str, _: usize) -> Result<Vec<Card>, CardQueueError> {
+    fn preview(&mut self, labeller: &str, _: usize) -> Result<Vec<Card>, CardQueueError> {
         Ok(self.next(labeller)?.into_iter().collect())
     }
 

@@ -110,6 +110,12 @@ impl LabelFolder {
         self.json("run/summary.json")["claim"].clone()
     }
 
+    /// The number of claims that have begun.
+    pub(crate) fn begun(&self) -> usize {
+        let text = std::fs::read_to_string(self.join("run/labels.jsonl")).unwrap_or_default();
+        text.matches("{\"begun\":").count()
+    }
+
     pub(crate) fn assert_clean(&self) {
         ok(&["audit", &self.argument("run")]);
     }

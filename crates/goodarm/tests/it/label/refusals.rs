@@ -35,6 +35,39 @@ fn options_that_do_not_fit_are_refused() {
         assert!(refusal.contains(told), "{arguments:?}: {refusal}");
     }
     assert!(place.claim().is_null(), "nobody has labelled");
+    assert_eq!(place.begun(), 0, "no claim has begun, so its terms are free");
+    place.typed(&["--delta", "0.2", "--labels", "2"], "r\n");
+    assert_eq!(place.claim()["own_delta"], 0.2);
+}
+
+/// A file that cannot be made shows nobody a card.
+#[test]
+fn an_export_that_fails_begins_no_claim() {
+    let place = LabelFolder::new();
+    let taken = place.file("taken.csv", "id\n");
+    place.refusal(&["--export", &taken]);
+    place.refusal(&["--export", &place.argument("nowhere/cards.csv")]);
+    place.label(&["--import", &place.file("empty.csv", "id,label\nsum-1,\n")]);
+    assert_eq!(place.begun(), 0);
+    place.label(&["--export", &place.argument("cards.csv")]);
+    assert_eq!(place.begun(), 1, "the cards are seen");
+    place.assert_clean();
+}
+
+/// Until a person sees a card, nothing has begun.
+#[test]
+fn a_page_begins_a_claim_with_its_first_card() {
+    let place = LabelFolder::new();
+    let desk = place.page(&[]);
+    let host = desk.host().to_owned();
+    let headers = [format!("host: {host}"), format!("origin: http://{host}")];
+    let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+    desk.ask("POST", "state", &headers, "{}");
+    assert_eq!(place.begun(), 0);
+    desk.ask("POST", "state", &headers, "{\"by\": \"me\"}");
+    assert_eq!(place.begun(), 1);
+    desk.stop();
+    assert_eq!(place.claim()["labels"], 0, "it is in the summary");
 }
 
 #[test]
@@ -68,9 +101,16 @@ fn another_claim_begins_where_one_has_begun() {
     place.typed(&["--delta", "0.1"], "r\n");
     let refusal = place.refusal(&["--delta", "0.2", "--terminal"]);
     assert!(refusal.contains("delta 0.1") && refusal.contains("--another"), "{refusal}");
-    place.typed(&["--another", "--delta", "0.2"], "w\n");
+    for too_much in ["0.2", "0.1", "0.051"] {
+        let refusal = place.refusal(&["--another", "--delta", too_much, "--terminal"]);
+        assert!(refusal.contains("at most 0.05 "), "{refusal}");
+    }
+    assert_eq!(place.begun(), 1);
+    place.typed(&["--another"], "w\n");
     let claim = place.claim();
-    assert_eq!((&claim["claim"], &claim["delta"]), (&2.into(), &0.2.into()));
+    assert_eq!((&claim["claim"], &claim["own_delta"]), (&2.into(), &0.05.into()));
     assert_eq!(claim["earlier"][0]["right"], 1);
+    let (own, earlier) = (&claim["confidence"], &claim["earlier"][0]["confidence"]);
+    assert_eq!((own, earlier), (&"85 %".into(), &"85 %".into()));
     place.assert_clean();
 }
