@@ -5,24 +5,28 @@ use std::path::Path;
 use crate::card_queue::ReplyForm;
 use crate::claims::labelled::Claims;
 use crate::claims::line::LabelLine;
-use crate::people::{Replies, verdict};
+use crate::people::{ReplyLine, verdict};
 use crate::reply::Verdict;
-use crate::sealed_lines::SealedError;
+use crate::sealed_lines::{SealedError, SealedReader};
 use crate::view::ClaimView;
 
 /// The number of people's replies in a file; each is interpreted in every form of reply.
 pub fn replies_at(path: &Path) -> Result<usize, SealedError> {
-    let mut replies = Replies::new(path);
-    replies.read_on()?;
+    let lines = SealedReader::<ReplyLine>::new(path).read_on()?;
+    let given = lines.iter().filter_map(|line| match line {
+        ReplyLine::Opened(_) => None,
+        ReplyLine::Given(given) => Some(&given.replies),
+    });
+    let replies: Vec<_> = given.flatten().collect();
     let score = ReplyForm::Score { lowest: 0.0, highest: 1.0 };
-    for (reply, _) in replies.iter() {
+    for reply in &replies {
         for wanted in [ReplyForm::Verdict, score, ReplyForm::Answer] {
             if let Verdict::Score(score) = verdict(wanted, Some(100), &reply.said) {
                 assert!((0.0..=1.0).contains(&score), "{score}");
             }
         }
     }
-    Ok(replies.iter().count())
+    Ok(replies.len())
 }
 
 /// The claim of lines of labels, without their checksums, up to the first invalid one.

@@ -3,14 +3,15 @@
 //!
 //! The journal is the queue: the waiting cards follow from it, the candidates and the run terms. Replies are in
 //! `replies.jsonl`. The run polls that file while such calls are in flight; the first reply to a call is its
-//! outcome. A call is asked once and answered once: neither a stop nor a crash loses or repeats it.
+//! outcome. The file begins with a mark of its journal, and has every reply that the run has used, or is refused. A call is asked once and answered once: neither a stop nor a crash loses or repeats it.
 
 mod card;
 mod queue;
 mod replies;
 
 pub use self::card::CardRenderer;
-pub use self::queue::{PeopleQueue, are_asked};
+pub use self::queue::{PeopleQueue, are_asked, check_replies};
+pub(crate) use self::replies::ReplyLine;
 pub use self::replies::{HumanReply, Replies, make_durable};
 use crate::card_queue::{CardReply, ReplyForm};
 use crate::job_file::Scores;

@@ -61,7 +61,7 @@ impl<T: DeserializeOwned> SealedReader<T> {
 
     /// Reads the complete new lines. A torn tail is not read: its writer may not be finished.
     pub fn read_on(&mut self) -> Result<Vec<T>, SealedError> {
-        let file = match File::open(&self.path) {
+        let file = match check_regular(&self.path).and_then(|()| File::open(&self.path)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.offset == 0 => {
                 return Ok(Vec::new());
             }
@@ -131,6 +131,10 @@ impl SealedWriter {
             io::ErrorKind::ResourceBusy => SealedError::Busy(path.to_owned()),
             _ => SealedError::File { path: path.to_owned(), error },
         };
+        match check_regular(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
         let mut storage = FileStorage::open_or_create(path).map_err(failed)?;
         let mut reader = SealedReader::new(path);
         let lines = reader.read_on()?;
@@ -158,6 +162,14 @@ impl SealedWriter {
         self.is_poisoned = false;
         self.crc = crc;
         Ok(())
+    }
+}
+
+/// Refuses what is not a file itself. To open a pipe may block for ever, and a link may point to another run's file.
+fn check_regular(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path)?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
     }
 }
 

@@ -39,12 +39,12 @@ struct WaitingCall {
 
 impl HumanCalls {
     pub(super) fn new(job: &Job, ticket_next: Ticket) -> Self {
-        let path = Folder::new(&job.settings.output).replies();
+        let folder = Folder::new(&job.settings.output);
         Self {
             waiting: BTreeMap::new(),
             answered: VecDeque::new(),
-            replies: Replies::new(&path),
-            path,
+            replies: Replies::new(&folder),
+            path: folder.replies(),
             ticket_next,
             look_due: Instant::now(),
             are_waited_for: true,

@@ -15,6 +15,7 @@ use goodarm_record::job_file::GuaranteeName;
 use goodarm_record::job_file::Scores;
 use goodarm_record::journal::{FolderLock, Header, Journal, JournalEnd, Note, Record};
 use goodarm_record::labels;
+use goodarm_record::people;
 use goodarm_record::replay::{Balance, Follower, JournalError, Replay};
 use goodarm_record::run_error::RunError;
 use goodarm_record::terms::RunTerms;
@@ -160,6 +161,7 @@ fn read<'a>(
     let tail = history.finish().map_err(journal)?;
     folder.check_journal_age()?;
     labels::check_labels_complete(folder).map_err(|error| RunError::Labels(Box::new(error)))?;
+    people::check_replies(folder)?;
     Ok(Some((past, tail)))
 }
 

@@ -701,3 +701,27 @@ fn one_person_is_not_several_by_the_spelling_of_a_name() {
     let names: Vec<&str> = claim.labellers.iter().map(|it| it.name.as_str()).collect();
     assert_eq!((names, claim.labels), (vec!["Ana  Lee", "Anna Lee"], 1));
 }
+
+/// A pipe would block, and a link may point anywhere.
+#[cfg(unix)]
+#[test]
+fn labels_are_in_a_regular_file() {
+    let place = labelled_place(3);
+    drop(open(&place));
+    let path = place.output().labels();
+    let aside = place.path().join("labels");
+    fs::rename(&path, &aside).expect("labels");
+    let refused = |what: &str| {
+        let folder = place.output();
+        let opened = crate::people::in_time(move || {
+            ClaimQueue::open(&folder, &ClaimTerms::default()).err().map(|error| error.to_string())
+        });
+        let error = opened.expect("it is refused");
+        assert!(error.contains("labels.jsonl: not a regular file"), "{what}: {error}");
+        fs::remove_file(&path).expect("it is there");
+    };
+    std::os::unix::fs::symlink(&aside, &path).expect("a link");
+    refused("a link");
+    crate::people::make_pipe(&path);
+    refused("a pipe");
+}

@@ -3,6 +3,7 @@
 mod cut;
 mod desks;
 mod generators;
+mod kept;
 mod terms;
 
 use std::sync::Arc;
@@ -81,6 +82,19 @@ fn certified_ids(place: &JobFolder) -> Vec<String> {
 
 fn number(id: &str) -> u64 {
     id.trim_matches(|c: char| !c.is_ascii_digit()).parse().expect("an id with a number")
+}
+
+/// What `work` returns; fails if it blocks.
+pub(crate) fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(work()));
+    receiver.recv_timeout(std::time::Duration::from_secs(30)).expect("it does not block")
+}
+
+#[cfg(unix)]
+pub(crate) fn make_pipe(path: &std::path::Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo");
+    assert!(made.success());
 }
 
 /// How many cards wait for a person.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use goodarm_core::{CountedFailure, Failure, Outcome, Source, Target};
+use goodarm_files::person;
 use goodarm_files::words::counted;
 
 use super::{Area, AuditReport};
@@ -29,7 +30,7 @@ impl ReplyAudit {
         report: &mut AuditReport,
     ) -> Option<Self> {
         terms.rows().find(|service| service.people.is_some())?;
-        let mut replies = Replies::new(&folder.replies());
+        let mut replies = Replies::new(folder);
         if let Err(error) = replies.read_on() {
             report.problem(Area::Replies, error);
             return None;
@@ -66,9 +67,9 @@ impl ReplyAudit {
             report.problem(Area::Replies, text);
         }
         let is_fresh_answer = matches!(call.target, Target::Question(_, Source::Generator(_)));
-        let speech = (service.name.to_owned(), id.to_owned(), by);
+        let speech = (service.name.to_owned(), id.to_owned(), person(&by));
         if !people.same_person && !is_fresh_answer && self.spoken.contains(&speech) {
-            let (verifier, id, by) = &speech;
+            let (verifier, id, _) = &speech;
             let text = format!(
                 "replies.jsonl: call {number}: {by:?} has replied about {id:?} to {verifier:?} before, and each call needed another person"
             );

@@ -1,14 +1,15 @@
 //! The queue of calls that wait for people, during the run or between its processes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::time::SystemTime;
+use std::{fs, io};
 
 use goodarm_core::{ArmId, CountedFailure, QuestionId, Source, Target, Ticket};
-use goodarm_data::candidates::Candidate;
+use goodarm_data::candidates::Candidates;
+use goodarm_files::person;
 use goodarm_files::words::counted;
 
-use super::replies::{LoggedReply, ReplyLine};
+use super::replies::{HeardReply, LoggedReply, RepliesGiven, RepliesOpened, ReplyLine};
 use super::{CardRenderer, Replies, verdict, wanted};
 use crate::card_queue::{
     Card, CardQueue, CardQueueError, CardReply, CardStatus, QueueProgress, ReplyForm,
@@ -29,6 +30,19 @@ pub fn are_asked(folder: &Folder) -> Result<bool, CardQueueError> {
     Ok(!queue.asked.is_empty())
 }
 
+/// Checks that the replies are those of this run, and that none is missing that the run has used: without it, the same
+/// person would be asked about the same answer again.
+pub fn check_replies(folder: &Folder) -> Result<(), SealedError> {
+    let checked = PeopleQueue::read(folder).and_then(|mut queue| match queue.askers.is_empty() {
+        true => Ok(()),
+        false => queue.refresh(),
+    });
+    checked.map_err(|error| match error {
+        CardQueueError::File(error) => error,
+        error => unusable(folder, error.to_string()),
+    })
+}
+
 /// The calls of a run that wait for people. A queue writes only `replies.jsonl`, so any number of queues may be open
 /// during the run.
 #[derive(Debug)]
@@ -44,7 +58,7 @@ pub struct PeopleQueue {
     /// All calls to people, settled ones included.
     known: BTreeMap<u64, Target>,
     replies: Replies,
-    /// The card that each person sees, so that other people get another one.
+    /// The card that each person (not each spelling of a name) sees, so that other people get another one.
     shown: BTreeMap<String, Ticket>,
 }
 
@@ -83,7 +97,7 @@ impl PeopleQueue {
             seen: None,
             asked: BTreeMap::new(),
             known: BTreeMap::new(),
-            replies: Replies::new(&folder.replies()),
+            replies: Replies::new(folder),
             shown: BTreeMap::new(),
             folder: folder.clone(),
         })
@@ -101,24 +115,25 @@ impl PeopleQueue {
         }
         let mut replay = Replay::open(&journal)?;
         let is_peoples = |target| self.askers.contains_key(&self.terms.row(target));
-        let mut known = BTreeMap::new();
+        let mut settled = Vec::new();
         while let Some(entry) = replay.step()? {
             if let Some(call) = entry.call.filter(|call| is_peoples(call.target)) {
-                known.insert(call.ticket.0, call.target);
+                settled.push((call.ticket, call.target));
             }
         }
         let in_flight = replay.history.in_flight().filter(|(_, target)| is_peoples(*target));
         let of_people: Vec<(Ticket, Target)> = in_flight.collect();
-        known.extend(of_people.iter().map(|(ticket, target)| (ticket.0, *target)));
+        let all = || settled.iter().chain(&of_people);
+        let known = all().map(|(ticket, target)| (ticket.0, *target)).collect();
         // Answers made during the run are only in its journal.
-        let is_unknown = |&(_, target): &(Ticket, Target)| self.subject(target).is_none();
-        if of_people.iter().any(is_unknown) {
+        if all().any(|(_, target)| self.id(*target).is_none()) {
             let subjects = Subjects::read(&self.folder, &self.terms);
             self.subjects =
                 Some(subjects.map_err(|error| CardQueueError::Folder(error.to_string()))?);
         }
+        self.check_used(&settled)?;
         let asked = of_people.into_iter().filter_map(|(ticket, target)| {
-            let id = self.subject(target)?.id;
+            let id = self.id(target)?.to_owned();
             let verifier = self.terms.service(target).name.to_owned();
             Some((ticket, Asked { target, verifier, id }))
         });
@@ -128,8 +143,31 @@ impl PeopleQueue {
         Ok(())
     }
 
-    /// The answer or the question of a call, if it is known yet.
-    fn subject(&self, target: Target) -> Option<Candidate> {
+    /// Checks that each of these calls, which the run has settled, has its reply.
+    fn check_used(&mut self, settled: &[(Ticket, Target)]) -> Result<(), SealedError> {
+        let lacks_reply = |queue: &Self, &(ticket, target): &(Ticket, Target)| {
+            let (verifier, id) = (queue.terms.service(target).name, queue.id(target));
+            id.is_none_or(|id| queue.replies.get(ticket, verifier, id).is_none())
+        };
+        if !settled.iter().any(|call| lacks_reply(self, call)) {
+            return Ok(());
+        }
+        // It may have been given and used since the replies were read.
+        self.replies.read_on()?;
+        match settled.iter().find(|call| lacks_reply(self, call)) {
+            None => Ok(()),
+            Some((ticket, _)) => Err(unusable(
+                &self.folder,
+                format!(
+                    "it lacks the reply to call {}, which the run has used: put the newer file back",
+                    ticket.0
+                ),
+            )),
+        }
+    }
+
+    /// The list and the place in it of the answer or the question of a call, if it is known yet.
+    fn place(&self, target: Target) -> Option<(&Candidates, ArmId)> {
         let subjects = self.subjects.as_ref()?;
         let (list, place) = match target {
             Target::Arm(arm, _) => (&*subjects.candidates, arm),
@@ -137,7 +175,11 @@ impl PeopleQueue {
                 (&subjects.questions.as_ref()?.list, ArmId(place))
             }
         };
-        (place.index() < list.len()).then(|| list.get(place))
+        (place.index() < list.len()).then_some((list, place))
+    }
+
+    fn id(&self, target: Target) -> Option<&str> {
+        self.place(target).map(|(list, place)| list.id(place))
     }
 
     /// Calls without a reply, the oldest first.
@@ -156,11 +198,11 @@ impl PeopleQueue {
             return BTreeSet::new();
         }
         // Ignores replies to calls that a power cut has removed from the journal.
-        let is_same = |reply: &LoggedReply| {
+        let is_same = |HeardReply { reply, .. }: &&HeardReply| {
             let is_known = self.known.get(&reply.call) == Some(&asked.target);
             is_known && reply.verifier == asked.verifier && reply.id == asked.id
         };
-        self.replies.iter().filter(|(reply, _)| is_same(reply)).map(|(_, by)| by).collect()
+        self.replies.iter().filter(is_same).map(|heard| heard.person.as_str()).collect()
     }
 
     /// Whether each call needs another person. Generators are exempt: a person may make several answers.
@@ -172,9 +214,9 @@ impl PeopleQueue {
 
     /// The cards for a person; of several calls that need different people, only one.
     fn cards_for(&self, labeller: &str) -> impl Iterator<Item = (Ticket, &Asked)> {
-        let mut offered = BTreeSet::new();
+        let (mut offered, person) = (BTreeSet::new(), person(labeller));
         self.waiting().filter(move |(_, asked)| {
-            !self.spoken(asked).contains(labeller)
+            !self.spoken(asked).contains(person.as_str())
                 && (!self.wants_others(asked.target)
                     || offered.insert((asked.verifier.as_str(), asked.id.as_str())))
         })
@@ -182,7 +224,8 @@ impl PeopleQueue {
 
     fn card(&self, ticket: Ticket, asked: &Asked) -> Option<Card> {
         let row = self.terms.row(asked.target);
-        Some(self.askers.get(&row)?.card(ticket.0.to_string(), &self.subject(asked.target)?))
+        let (list, place) = self.place(asked.target)?;
+        Some(self.askers.get(&row)?.card(ticket.0.to_string(), &list.get(place)))
     }
 
     /// A person's reply to a waiting call, for the file. Refused if the person may not give it.
@@ -195,16 +238,18 @@ impl PeopleQueue {
         let ticket =
             key.parse().map(Ticket).map_err(|_| CardQueueError::Unknown(key.to_owned()))?;
         let Some(asked) = self.asked.get(&ticket) else {
-            let before = self.replies.iter().find(|(reply, _)| reply.call == ticket.0);
+            let before = self.replies.iter().find(|heard| heard.reply.call == ticket.0);
             return Err(match before {
-                Some((_, by)) => CardQueueError::Doubled { key: key.to_owned(), by: by.to_owned() },
+                Some(HeardReply { by, .. }) => {
+                    CardQueueError::Doubled { key: key.to_owned(), by: by.clone() }
+                }
                 None => CardQueueError::Unknown(key.to_owned()),
             });
         };
         if let Some(heard) = self.replies.get(ticket, &asked.verifier, &asked.id) {
             return Err(CardQueueError::Doubled { key: key.to_owned(), by: heard.by });
         }
-        if self.spoken(asked).contains(labeller) {
+        if self.spoken(asked).contains(person(labeller).as_str()) {
             return Err(not_fresh(labeller, asked));
         }
         let service = self.terms.service(asked.target);
@@ -223,17 +268,17 @@ impl CardQueue for PeopleQueue {
     /// Prefers a card that no other person sees at the moment.
     fn next(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError> {
         self.refresh()?;
-        let is_others = |ticket: Ticket| {
-            self.shown.iter().any(|(by, shown)| *shown == ticket && by != labeller)
-        };
+        let person = person(labeller);
+        let is_others =
+            |ticket: Ticket| self.shown.iter().any(|(by, shown)| *shown == ticket && *by != person);
         let free = self.cards_for(labeller).find(|(ticket, _)| !is_others(*ticket));
         let found = free.or_else(|| self.cards_for(labeller).next());
         let Some((ticket, asked)) = found else {
-            self.shown.remove(labeller);
+            self.shown.remove(&person);
             return Ok(None);
         };
         let card = self.card(ticket, asked);
-        self.shown.insert(labeller.to_owned(), ticket);
+        self.shown.insert(person, ticket);
         Ok(card)
     }
 
@@ -247,6 +292,7 @@ impl CardQueue for PeopleQueue {
     fn statuses(&mut self, labeller: &str) -> Result<Vec<CardStatus>, CardQueueError> {
         self.refresh()?;
         let own: BTreeSet<Ticket> = self.cards_for(labeller).map(|(ticket, _)| ticket).collect();
+        let labeller = person(labeller);
         let mut places: BTreeMap<u64, CardStatus> = BTreeMap::new();
         for (ticket, asked) in &self.asked {
             let heard = self.replies.get(*ticket, &asked.verifier, &asked.id);
@@ -254,13 +300,12 @@ impl CardQueue for PeopleQueue {
                 key: ticket.0.to_string(),
                 id: asked.id.clone(),
                 wanted: wanted(&self.terms.service(asked.target)),
-                said: heard.filter(|heard| heard.by == labeller).map(|heard| heard.said),
+                said: heard.filter(|heard| person(&heard.by) == labeller).map(|heard| heard.said),
                 waits: own.contains(ticket),
             };
             places.insert(ticket.0, place);
         }
-        let said = self.replies.iter().filter(|(_, by)| *by == labeller);
-        for (reply, _) in said {
+        for HeardReply { reply, .. } in self.replies.iter().filter(|it| it.person == labeller) {
             let service = self.terms.rows().find(|service| service.name == reply.verifier);
             let Some(service) = service else { continue };
             places.entry(reply.call).or_insert_with(|| CardStatus {
@@ -279,7 +324,7 @@ impl CardQueue for PeopleQueue {
         labeller: &str,
         said: Vec<(String, CardReply)>,
     ) -> Result<(), CardQueueError> {
-        if labeller.trim().is_empty() || labeller.len() > NAME_BYTES_MAX {
+        if person(labeller).is_empty() || labeller.len() > NAME_BYTES_MAX {
             let message = format!("a person needs a name of at most {NAME_BYTES_MAX} bytes");
             return Err(CardQueueError::Unfit(message));
         }
@@ -287,7 +332,7 @@ impl CardQueue for PeopleQueue {
             return Ok(());
         }
         // The writer holds the lock, so what is read now is complete.
-        let mut writer = open_patiently(&self.folder)?;
+        let (mut writer, is_new) = open_patiently(&self.folder)?;
         self.refresh()?;
         let mut replies: Vec<LoggedReply> = Vec::new();
         for (key, said) in said {
@@ -302,9 +347,13 @@ impl CardQueue for PeopleQueue {
             }
             replies.push(reply);
         }
-        let unix_millis = unix_millis();
-        writer.append(&ReplyLine { by: labeller.to_owned(), unix_millis, replies })?;
-        self.shown.remove(labeller);
+        if is_new {
+            let journal = Replay::open(&self.folder.journal())?.mark()?;
+            writer.append(&ReplyLine::Opened(RepliesOpened { journal }))?;
+        }
+        let (by, unix_millis) = (labeller.to_owned(), unix_millis());
+        writer.append(&ReplyLine::Given(RepliesGiven { by, unix_millis, replies }))?;
+        self.shown.remove(&person(labeller));
         Ok(())
     }
 
@@ -316,7 +365,7 @@ impl CardQueue for PeopleQueue {
     fn progress(&mut self) -> Result<QueueProgress, CardQueueError> {
         self.refresh()?;
         let waiting: Vec<&Asked> = self.waiting().map(|(_, asked)| asked).collect();
-        let people: BTreeSet<&str> = self.replies.iter().map(|(_, by)| by).collect();
+        let people: BTreeSet<&str> = self.replies.iter().map(|it| it.person.as_str()).collect();
         let is_for_others = |asked: &&&Asked| {
             let spoken = self.spoken(asked);
             !spoken.is_empty() && people.iter().all(|by| spoken.contains(by))
@@ -348,14 +397,18 @@ fn not_fresh(labeller: &str, Asked { verifier, id, .. }: &Asked) -> CardQueueErr
     ))
 }
 
-/// Opens the file of replies. Tries again while it is locked: another queue holds the lock only for a moment.
-fn open_patiently(folder: &Folder) -> Result<SealedWriter, SealedError> {
+fn unusable(folder: &Folder, reason: String) -> SealedError {
+    SealedError::File { path: folder.replies(), error: io::Error::other(reason) }
+}
+
+/// Opens the file of replies; also returns whether it has no line yet. Tries again while it is locked: another queue holds the lock only for a moment.
+fn open_patiently(folder: &Folder) -> Result<(SealedWriter, bool), SealedError> {
     let mut tries = 0;
     loop {
         match SealedWriter::open::<ReplyLine>(&folder.replies()) {
             // Each try waits for half a second.
             Err(SealedError::Busy(_)) if tries < BUSY_TRIES_MAX => tries += 1,
-            opened => return opened.map(|(writer, _)| writer),
+            opened => return opened.map(|(writer, lines)| (writer, lines.is_empty())),
         }
     }
 }

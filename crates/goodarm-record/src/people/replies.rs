@@ -5,14 +5,34 @@ use std::fs::File;
 use std::path::Path;
 
 use goodarm_core::Ticket;
+use goodarm_files::person;
 use serde::{Deserialize, Serialize};
 
 use crate::card_queue::CardReply;
+use crate::folder::Folder;
+use crate::journal::Mark;
 use crate::sealed_lines::{SealedError, SealedReader};
 
-/// One line: the replies that a person submitted at once.
+/// One line.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub(crate) struct ReplyLine {
+#[serde(untagged)]
+pub(crate) enum ReplyLine {
+    Opened(RepliesOpened),
+    Given(RepliesGiven),
+}
+
+/// The first line: whose replies they are. The same job has the same calls in another run, so without it the replies
+/// of one run would fit the other.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RepliesOpened {
+    /// The first frame of the journal, which no crash removes; it has the time when the run began.
+    pub(crate) journal: Mark,
+}
+
+/// The replies that a person submitted at once.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub(crate) struct RepliesGiven {
     /// The person.
     pub(crate) by: String,
     /// When, in milliseconds since 1970.
@@ -41,36 +61,70 @@ pub struct HumanReply {
     pub said: CardReply,
 }
 
+/// A reply, and who gave it.
+#[derive(Clone, Debug)]
+pub(crate) struct HeardReply {
+    pub(crate) reply: LoggedReply,
+    /// The name as it was written.
+    pub(crate) by: String,
+    /// The form of the name that identifies the person.
+    pub(crate) person: String,
+}
+
 /// All replies, by their calls. Of several replies to one call, the first counts.
 #[derive(Debug)]
 pub struct Replies {
     reader: SealedReader<ReplyLine>,
-    heard: BTreeMap<u64, Vec<(LoggedReply, String)>>,
+    folder: Folder,
+    line_count: u64,
+    heard: BTreeMap<u64, Vec<HeardReply>>,
 }
 
 impl Replies {
-    /// Replies in the file at a path, which need not exist; nothing is read yet.
-    pub fn new(path: &Path) -> Self {
-        Self { reader: SealedReader::new(path), heard: BTreeMap::new() }
+    /// The replies in the folder of a run. Their file need not exist; nothing is read yet.
+    pub fn new(folder: &Folder) -> Self {
+        let reader = SealedReader::new(&folder.replies());
+        Self { reader, folder: folder.clone(), line_count: 0, heard: BTreeMap::new() }
     }
 
-    /// Reads new lines; returns whether there were any.
+    /// Reads new lines; returns whether there were any. Replies to another run are refused.
     pub fn read_on(&mut self) -> Result<bool, SealedError> {
         let lines = self.reader.read_on()?;
         let is_any = !lines.is_empty();
-        for ReplyLine { by, replies, .. } in lines {
-            for reply in replies {
-                self.heard.entry(reply.call).or_default().push((reply, by.clone()));
+        for line in lines {
+            self.line_count += 1;
+            let damaged = |reason: &str| SealedError::Damaged {
+                path: self.folder.replies(),
+                line: self.line_count,
+                reason: reason.to_owned(),
+            };
+            match (line, self.line_count) {
+                (ReplyLine::Opened(RepliesOpened { journal }), 1) => {
+                    if !journal.begins(&self.folder.journal()).unwrap_or(false) {
+                        return Err(damaged("it belongs to the journal of another run"));
+                    }
+                }
+                (ReplyLine::Opened(_), _) | (ReplyLine::Given(_), 1) => {
+                    return Err(damaged("the first line, and no other, names the journal"));
+                }
+                (ReplyLine::Given(given), _) => self.hear(given),
             }
         }
         Ok(is_any)
     }
 
+    fn hear(&mut self, RepliesGiven { by, replies, .. }: RepliesGiven) {
+        for reply in replies {
+            let (by, person) = (by.clone(), person(&by));
+            self.heard.entry(reply.call).or_default().push(HeardReply { reply, by, person });
+        }
+    }
+
     /// The reply to a call of `verifier` about `id`.
     pub fn get(&self, call: Ticket, verifier: &str, id: &str) -> Option<HumanReply> {
         let mut own = self.heard.get(&call.0)?.iter();
-        let (reply, by) = own.find(|(reply, _)| reply.verifier == verifier && reply.id == id)?;
-        Some(HumanReply { by: by.clone(), said: reply.said.clone() })
+        let found = own.find(|it| it.reply.verifier == verifier && it.reply.id == id)?;
+        Some(HumanReply { by: found.by.clone(), said: found.reply.said.clone() })
     }
 
     /// Keeps only replies to calls for which `is_kept` is true.
@@ -78,9 +132,9 @@ impl Replies {
         self.heard.retain(|call, _| is_kept(Ticket(*call)));
     }
 
-    /// All replies, with who gave them.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&LoggedReply, &str)> {
-        self.heard.values().flatten().map(|(reply, by)| (reply, by.as_str()))
+    /// All replies.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &HeardReply> {
+        self.heard.values().flatten()
     }
 }
 

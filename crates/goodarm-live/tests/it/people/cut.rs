@@ -38,7 +38,7 @@ fn a_journal_cut_at_any_byte_asks_nobody_twice() {
     let count = finish(&place);
     let (whole, said) = (fs::read(place.journal()).expect("the journal"), replies(&place));
     let certified = certified_ids(&place);
-    assert_eq!(said.lines().count(), count);
+    assert_eq!(said.lines().count(), count + 1, "the first names the journal");
     for cut in (begun..whole.len()).filter(|cut| cut % 5 == 0 || cut + 30 > whole.len()) {
         fs::write(place.journal(), &whole[..cut]).expect("the journal");
         let _ = fs::remove_file(place.output().summary());
@@ -63,8 +63,8 @@ fn replies_cut_at_any_byte_are_those_before_it() {
         let _ = fs::remove_file(place.output().summary());
         fs::write(place.journal(), &journal).expect("the journal");
         fs::write(place.output().replies(), &whole[..cut]).expect("replies");
-        let kept = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
-        assert_eq!(finish(&place), count - kept, "cut at {cut}");
+        let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
+        assert_eq!(finish(&place), count - lines.saturating_sub(1), "cut at {cut}");
         assert_eq!(certified_ids(&place), certified, "cut at {cut}");
         place.assert_clean();
     }
@@ -141,12 +141,14 @@ fn damage_stops_a_run_that_needs_the_replies_and_loses_nothing() {
     go_on(&place);
     answer_all(&place, "anna");
     let said = replies(&place);
-    fs::write(place.output().replies(), said.replacen("right", "wrong", 1)).expect("replies");
     let mut run = Run::resume(place.good_job()).expect("a run");
+    fs::write(place.output().replies(), said.replacen("right", "wrong", 1)).expect("replies");
     let error = run.drive(&Control::default(), &mut ()).expect_err("damage");
     assert!(matches!(error, RunError::Replies(_)), "{error}");
     assert!(error.to_string().contains("replies.jsonl is damaged at line"), "{error}");
     drop(run);
+    let error = Run::resume(place.good_job()).err().expect("damage");
+    assert!(matches!(error, RunError::Replies(_)), "{error}");
     fs::write(place.output().replies(), said).expect("replies");
     assert_eq!(finish(&place), 0);
     place.assert_clean();
@@ -159,7 +161,8 @@ fn of_several_replies_to_a_call_the_first_counts() {
     go_on(&place);
     answer_all(&place, "anna");
     let said = replies(&place);
-    let doubled = said.replace("\"right\"", "\"wrong\"").replace("anna", "eve");
+    let (_, given) = said.split_once('\n').expect("a line");
+    let doubled = given.replace("\"right\"", "\"wrong\"").replace("anna", "eve");
     seal(&place, &doubled);
     // A reply that was not asked for counts as the lowest score.
     finish(&place);
