@@ -65,6 +65,10 @@ impl CardQueue for ThreeCards {
         Ok(CARDS.into_iter().enumerate().map(place).collect())
     }
 
+    fn is_of_run(&self, _: &str) -> bool {
+        false
+    }
+
     fn submit_all(
         &mut self,
         labeller: &str,

@@ -124,6 +124,9 @@ pub trait CardQueue {
     /// The status of all cards for this person, in order, without their texts; like [`CardQueue::preview`].
     fn statuses(&mut self, labeller: &str) -> Result<Vec<CardStatus>, CardQueueError>;
 
+    /// Whether the run has an answer or a question with this id, with or without a card.
+    fn is_of_run(&self, id: &str) -> bool;
+
     /// Stores a person's replies to cards, by their keys, in the queue's order: all or none.
     fn submit_all(
         &mut self,

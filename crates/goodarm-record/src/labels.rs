@@ -277,6 +277,10 @@ impl CardQueue for ClaimQueue {
         Ok((0..labelled.size()).map(place).collect())
     }
 
+    fn is_of_run(&self, id: &str) -> bool {
+        self.record.has(id)
+    }
+
     fn submit_all(
         &mut self,
         labeller: &str,

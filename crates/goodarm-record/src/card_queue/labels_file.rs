@@ -23,6 +23,8 @@ pub struct ImportCounts {
     pub empty: usize,
     /// Rows about cards that have all their labels from other people.
     pub settled: usize,
+    /// Rows about answers of the run that have no card.
+    pub elsewhere: usize,
     /// Rows that were not stored, because an earlier card has no label.
     pub behind: usize,
     /// The id of the first card without a label, if rows were not stored because of it.
@@ -45,7 +47,7 @@ pub fn take(
     let mut import = LabelImport::new(labeller, is_table, queue.statuses(labeller)?);
     let mut faults = Vec::new();
     for arm in rows.arms() {
-        if let Err(fault) = import.take(rows.get(arm).fields(), rows.line(arm)) {
+        if let Err(fault) = import.take(rows.get(arm).fields(), rows.line(arm), queue) {
             faults.push(format!("{}: {}: {fault}", path.display(), rows.place(arm)));
         }
     }
@@ -91,7 +93,12 @@ impl<'a> LabelImport<'a> {
     }
 
     /// Checks one row.
-    fn take(&mut self, row: &Map<String, Value>, line: u64) -> Result<(), String> {
+    fn take(
+        &mut self,
+        row: &Map<String, Value>,
+        line: u64,
+        queue: &dyn CardQueue,
+    ) -> Result<(), String> {
         let labeller = self.labeller;
         let is_other = |by: &String| !by.is_empty() && person(by) != person(labeller);
         if let Some(by) = column(row, "by").filter(is_other) {
@@ -99,7 +106,10 @@ impl<'a> LabelImport<'a> {
                 "a label by {by:?}, but this import is by {labeller:?}: a file has the labels of one person"
             ));
         }
-        let index = self.find(row)?;
+        let Some(index) = self.find(row, queue)? else {
+            self.counts.elsewhere += 1;
+            return Ok(());
+        };
         let card = &self.cards[index];
         if let Some(first) = self.lines.insert(index, line) {
             return Err(format!("{:?} was named on line {first} already", card.id));
@@ -125,18 +135,24 @@ impl<'a> LabelImport<'a> {
         Ok(())
     }
 
-    /// Which card a row is about.
-    fn find(&self, row: &Map<String, Value>) -> Result<usize, String> {
+    /// Which card a row is about; `None` if it is about an answer of the run without a card.
+    fn find(
+        &self,
+        row: &Map<String, Value>,
+        queue: &dyn CardQueue,
+    ) -> Result<Option<usize>, String> {
         let name = |text: &str| (!text.trim().is_empty()).then(|| text.to_owned());
         if let Some(key) = text_of(row, "key").as_deref().and_then(name) {
             let found = readings(&key, self.is_table).find_map(|key| self.by_key.get(key));
-            return found.copied().ok_or_else(|| unknown("key", &key, self.by_key.keys()));
+            let found = found.copied().map(Some);
+            return found.ok_or_else(|| unknown("key", &key, self.by_key.keys()));
         }
         let id = text_of(row, "id").ok_or_else(|| no_column(row, "id"))?;
         let id = name(&id).ok_or("the id is empty")?;
         match readings(&id, self.is_table).find_map(|id| self.by_id.get(id)).map(Vec::as_slice) {
-            Some([index]) => Ok(*index),
+            Some([index]) => Ok(Some(*index)),
             Some(_) => Err(format!("{id:?} is on several cards: give their key, as in the export")),
+            None if readings(&id, self.is_table).any(|id| queue.is_of_run(id)) => Ok(None),
             None => Err(unknown("id", &id, self.by_id.keys())),
         }
     }
@@ -197,7 +213,10 @@ fn no_column(row: &Map<String, Value>, name: &str) -> String {
 }
 
 fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a String>) -> String {
-    let hint = did_you_mean(name, names.map(String::as_str));
+    // Another number is another answer, however similar the rest is.
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    let near = names.map(String::as_str).filter(|it| digits(it) == digits(name));
+    let hint = did_you_mean(name, near);
     format!("no card has the {what} {name:?}{hint}")
 }
 

@@ -13,13 +13,21 @@ struct MemoryQueue {
     cards: Vec<Card>,
     labels_per_card: usize,
     is_ordered: bool,
+    /// Ids of the run that have no card.
+    others: Vec<&'static str>,
     /// By card: who said what.
     said: Vec<Vec<(String, CardReply)>>,
 }
 
 impl MemoryQueue {
     fn new(cards: Vec<Card>) -> Self {
-        Self { said: vec![Vec::new(); cards.len()], labels_per_card: 1, is_ordered: true, cards }
+        Self {
+            said: vec![Vec::new(); cards.len()],
+            labels_per_card: 1,
+            is_ordered: true,
+            others: Vec::new(),
+            cards,
+        }
     }
 
     /// Cards `q1` to `q{count}` that ask for a verdict.
@@ -99,6 +107,10 @@ impl CardQueue for MemoryQueue {
             }
         }
         Ok(())
+    }
+
+    fn is_of_run(&self, id: &str) -> bool {
+        self.others.contains(&id)
     }
 
     fn undo(&mut self, _: &str) -> Result<Option<Card>, CardQueueError> {
@@ -254,6 +266,22 @@ fn rows_of_another_person_are_refused_and_cards_of_others_are_settled() {
         ImportCounts { settled: 1, ..ImportCounts::default() },
         "it has its label"
     );
+}
+
+/// A file may have all answers of the run, certified or not.
+#[test]
+fn rows_of_answers_without_a_card_are_skipped_and_counted() {
+    let (files, mut queue) = (Files::new(), MemoryQueue::verdicts(3));
+    queue.others = vec!["q7", "q8"];
+    let text = "id,label\nq7,wrong\nq1,right\nq8,?!\nq2,right\n";
+    let imported = files.take(&mut queue, "a.csv", text).expect("it is right");
+    assert_eq!(imported, ImportCounts { taken: 2, elsewhere: 2, ..ImportCounts::default() });
+    // Another number is another answer, and not a misspelt one.
+    for (id, hint) in [("q9", ""), ("q33", ""), ("Q-3", "; did you mean \"q3\"?")] {
+        let refusal = files.refusal(&mut queue, "a.csv", &format!("id,label\n{id},right\n"));
+        let expected = format!("no card has the id {id:?}{hint}\n");
+        assert!(refusal.contains(&expected), "{refusal}");
+    }
 }
 
 #[test]

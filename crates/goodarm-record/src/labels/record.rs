@@ -101,6 +101,11 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
         overview
     }
 
+    /// Whether the run has an answer with this id.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.subjects().candidates.arm_of(id).is_some()
+    }
+
     /// The card of an answer.
     pub(super) fn card(&self, id: &str) -> Option<Card> {
         let arm = self.subjects().candidates.arm_of(id)?;

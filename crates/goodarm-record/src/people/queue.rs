@@ -319,6 +319,16 @@ impl CardQueue for PeopleQueue {
         Ok(places.into_values().collect())
     }
 
+    fn is_of_run(&self, id: &str) -> bool {
+        self.subjects.as_ref().is_some_and(|subjects| {
+            let questions = subjects.questions.as_ref().map(|questions| &questions.list);
+            [Some(&*subjects.candidates), questions]
+                .into_iter()
+                .flatten()
+                .any(|list| list.arm_of(id).is_some())
+        })
+    }
+
     fn submit_all(
         &mut self,
         labeller: &str,

@@ -150,6 +150,7 @@ fn import(queue: &mut dyn CardQueue, by: &str, file: &Path) -> Result<(), Comman
         (imported.known, "known before"),
         (imported.empty, "not filled in"),
         (imported.settled, "about cards that have all their labels"),
+        (imported.elsewhere, "about answers of the run that have no card"),
         (imported.behind, "not taken"),
     ];
     for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {

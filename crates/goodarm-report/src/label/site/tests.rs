@@ -30,6 +30,10 @@ impl CardQueue for TwoCards {
         Ok(Vec::new())
     }
 
+    fn is_of_run(&self, _: &str) -> bool {
+        false
+    }
+
     fn submit_all(
         &mut self,
         _: &str,
