@@ -18,8 +18,8 @@ mod values;
 
 use pyo3::prelude::*;
 
-/// The compiled part of `goodarm`.
-#[pymodule]
+/// The compiled part of `goodarm`. It asks for the interpreter's lock, since no test runs without one.
+#[pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]
     use super::job::{PyJob, job_keys};

@@ -1,7 +1,8 @@
 //! Policies in Python: objects with a method `choose`. They read the books through a view. Like any policy
 //! they can waste money, but neither overspend nor make a certificate wrong.
 
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::ptr;
+use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use goodarm_core::policy::Choice;
@@ -31,11 +32,25 @@ impl PolicyException {
     }
 }
 
+/// The books that a view shows; null while no method of the policy is called. It is locked for each look, so that
+/// the books cannot be taken back during it, whichever thread looks. A plain pointer could not be sent to a thread.
+type ShownBooks = Arc<Mutex<AtomicPtr<Books>>>;
+
+/// Several threads may look at the books at a time.
+const _: fn() = || {
+    fn is_sync<T: Sync>() {}
+    is_sync::<Books>();
+};
+
+fn show(shown: &ShownBooks, books: *const Books) {
+    *shown.lock().unwrap_or_else(PoisonError::into_inner).get_mut() = books.cast_mut();
+}
+
 /// A Python object that chooses calls.
 pub(crate) struct PythonPolicy {
     object: Py<PyAny>,
     view: Py<PyView>,
-    books: Arc<AtomicPtr<Books>>,
+    books: ShownBooks,
     raised: PolicyException,
     has_lend: bool,
     has_begin: bool,
@@ -54,7 +69,7 @@ impl PythonPolicy {
             let message = "a policy is a name, or an object with a method choose(view)";
             return Err(PyTypeError::new_err(message));
         }
-        let books = Arc::new(AtomicPtr::new(std::ptr::null_mut()));
+        let books = ShownBooks::default();
         let names = names.iter().map(|name| name.clone_ref(py)).collect();
         Ok(Self {
             object: object.clone().unbind(),
@@ -71,9 +86,9 @@ impl PythonPolicy {
     fn shown<T>(&self, books: &Books, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         // `None` while the interpreter ends: then no policy is asked.
         Python::try_attach(|py| {
-            self.books.store(std::ptr::from_ref(books).cast_mut(), Ordering::SeqCst);
+            show(&self.books, books);
             let result = call(py);
-            self.books.store(std::ptr::null_mut(), Ordering::SeqCst);
+            show(&self.books, ptr::null());
             result.map_err(|error| self.raised.put(error)).ok()
         })
         .flatten()
@@ -141,25 +156,22 @@ impl Policy for PythonPolicy {
 /// The books as a policy sees them while it chooses.
 #[pyclass(frozen, name = "View", module = "goodarm")]
 pub(crate) struct PyView {
-    /// Null while no method of the policy is called.
-    books: Arc<AtomicPtr<Books>>,
+    books: ShownBooks,
     names: Vec<Py<PyString>>,
 }
 
 impl PyView {
     #[expect(unsafe_code, reason = "the books are lent to Python for the time of one call")]
     fn look<T>(&self, look: impl FnOnce(&Books) -> PyResult<T>) -> PyResult<T> {
-        let books = self.books.load(Ordering::SeqCst);
-        // SAFETY: `shown` stores a pointer to books that outlive the call it makes, and takes it back
-        // before it returns. Both happen with the interpreter's lock held, as every use of a view
-        // does, and nothing in `look` gives the lock away.
-        match unsafe { books.as_ref() } {
-            Some(books) => look(books),
-            None => {
-                let message = "a view can be used only while the policy is asked";
-                Err(exception("AskError", "", message.into()))
-            }
+        let mut shown = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: `shown` stores a pointer to books that outlive the call it makes, and takes it back before it
+        // returns. It waits for the lock that is held here, and `look` neither calls Python nor waits for anything.
+        if let Some(books) = unsafe { shown.get_mut().as_ref() } {
+            return look(books);
         }
+        drop(shown);
+        let message = "a view can be used only while the policy is asked";
+        Err(exception("AskError", "", message.into()))
     }
 
     /// A verifier by its name or its number.

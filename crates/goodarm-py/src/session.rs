@@ -24,6 +24,8 @@ use crate::values::{PyLedger, PyPull, PySpec};
 /// A session: chooses calls, and keeps scores, evidence and money.
 #[pyclass(frozen, name = "Session", module = "goodarm")]
 pub(crate) struct PySession {
+    /// Its number in this process.
+    number: u64,
     inner: Mutex<Inner>,
     /// The thread that uses `inner`; 0 for none.
     inside: AtomicU64,
@@ -102,7 +104,9 @@ impl PySession {
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         raised_by_policy.check()?;
         let events = keep_events.then(Vec::new);
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             inner: Mutex::new(Inner { session, events, stop: None }),
             inside: AtomicU64::new(0),
             names: verifiers_names(py, &verifiers),
@@ -143,7 +147,8 @@ impl PySession {
         score: f64,
         cost: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        self.take(pull.py(), &[(ticket_of(pull)?, Outcome::Score(score), cost_of(pull, cost)?)])
+        let ticket = self.ticket_of(pull)?;
+        self.take(pull.py(), &[(ticket, Outcome::Score(score), cost_of(pull, cost)?)])
     }
 
     /// Records several scores, in order, up to the first that is refused.
@@ -163,7 +168,7 @@ impl PySession {
         }
         let told = pulls.iter().zip(scores).enumerate().map(|(index, (pull, score))| {
             let cost = cost_of(pull, costs.as_ref().map(|costs| &costs[index]))?;
-            Ok((ticket_of(pull)?, Outcome::Score(score), cost))
+            Ok((self.ticket_of(pull)?, Outcome::Score(score), cost))
         });
         self.take(py, &told.collect::<PyResult<Vec<_>>>()?)
     }
@@ -183,7 +188,7 @@ impl PySession {
         let is_made = matches!(failure, Failure::Counted(_));
         let is_free = cost.is_none() && !is_made;
         let cost = if is_free { Cost::ZERO } else { cost_of(pull, cost)? };
-        self.take(pull.py(), &[(ticket_of(pull)?, Outcome::Failed(failure), cost)])
+        self.take(pull.py(), &[(self.ticket_of(pull)?, Outcome::Failed(failure), cost)])
     }
 
     /// Whether there is nothing more to do, and no call is in flight.
@@ -381,9 +386,25 @@ impl PySession {
         })
     }
 
+    /// The ticket of a call, which Python gives as a pull of this session or as its number.
+    fn ticket_of(&self, pull: &Bound<'_, PyAny>) -> PyResult<Ticket> {
+        let Ok(pull) = pull.cast::<PyPull>() else {
+            return pull.extract().map(Ticket).map_err(|_| {
+                PyTypeError::new_err("give a call that ask() returned, or its number `call`")
+            });
+        };
+        let &PyPull { session, call, .. } = pull.get();
+        if session != self.number {
+            let message = format!("call {call} is of another session");
+            return Err(exception("TellError", "OtherSession", message));
+        }
+        Ok(Ticket(call))
+    }
+
     fn pull(&self, py: Python<'_>, call: &Call) -> PyPull {
         let (arm, attribute) = call.pair().expect("a session in Python has no questions");
         PyPull {
+            session: self.number,
             call: call.ticket.0,
             arm: arm.0,
             verifier: self.names[attribute.index()].clone_ref(py),
@@ -432,16 +453,6 @@ fn cost_of(pull: &Bound<'_, PyAny>, cost: Option<&Bound<'_, PyAny>>) -> PyResult
         (Some(cost), _) => price(cost),
         (None, Ok(pull)) => Ok(pull.get().ceiling.0),
         (None, Err(_)) => Err(PyTypeError::new_err("a call given by its number needs a cost")),
-    }
-}
-
-/// The ticket of a call, which Python gives as a pull or as its number.
-fn ticket_of(pull: &Bound<'_, PyAny>) -> PyResult<Ticket> {
-    match pull.cast::<PyPull>() {
-        Ok(pull) => Ok(Ticket(pull.get().call)),
-        Err(_) => pull.extract().map(Ticket).map_err(|_| {
-            PyTypeError::new_err("give a call that ask() returned, or its number `call`")
-        }),
     }
 }
 

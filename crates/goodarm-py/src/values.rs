@@ -50,16 +50,26 @@ fn scores_of(value: &Bound<'_, PyAny>) -> PyResult<Scores> {
     serde_json::from_str(&json).map_err(|error| PyValueError::new_err(format!("scores: {error}")))
 }
 
-/// One call to make.
-#[pyclass(frozen, get_all, name = "Pull", module = "goodarm")]
+/// One call to make. It can be neither copied nor pickled, so its session is one of this process.
+#[pyclass(frozen, name = "Pull", module = "goodarm")]
 pub(crate) struct PyPull {
+    /// The number of its session in this process.
+    pub(crate) session: u64,
+    #[pyo3(get)]
     pub(crate) call: u64,
+    #[pyo3(get)]
     pub(crate) arm: u32,
+    #[pyo3(get)]
     pub(crate) verifier: Py<PyString>,
+    #[pyo3(get)]
     pub(crate) attempt: u32,
+    #[pyo3(get)]
     pub(crate) verifier_index: u32,
+    #[pyo3(get)]
     pub(crate) ceiling: Decimal,
+    #[pyo3(get)]
     pub(crate) lent: Option<f64>,
+    #[pyo3(get)]
     pub(crate) branch: &'static str,
 }
 

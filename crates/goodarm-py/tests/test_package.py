@@ -54,6 +54,14 @@ def test_a_users_program_passes_a_strict_type_checker(tmp_path: Path) -> None:
         python("-m", "mypy", "--strict", str(program))
 
 
+def test_the_module_asks_for_the_interpreters_lock() -> None:
+    """An interpreter without the lock turns it on at the import; others always have it."""
+    lock = "import sys, goodarm; print(getattr(sys, '_is_gil_enabled', lambda: True)())"
+    assert python("-c", lock).strip() == "True"
+    source = (Path(__file__).parents[1] / "src" / "lib.rs").read_text()
+    assert "#[pymodule(gil_used = true)]\nmod _native {" in source, "PyO3's default is another"
+
+
 def test_stubs_are_those_of_the_built_module() -> None:
     python("-m", "mypy.stubtest", "goodarm._native")
 

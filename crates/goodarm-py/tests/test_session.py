@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import random
 import threading
 from collections import Counter
@@ -254,6 +256,28 @@ def test_wrong_answers_are_refused_and_change_nothing() -> None:
         session(guarantee="holm").add_arms()
     with pytest.raises(ValueError, match="keep_events"):
         _ = s.events
+
+
+def test_a_call_of_another_session_is_refused() -> None:
+    mine, other = session(), session()
+    (pull,), (foreign,) = mine.ask(), other.ask()
+    assert pull.call == foreign.call, "the same number in both"
+    for attempt in (
+        lambda: mine.tell(foreign, 1.0),
+        lambda: mine.tell(foreign, 1.0, cost=1),
+        lambda: mine.fail(foreign, "timed-out"),
+        lambda: mine.fail(foreign, "rate-limited"),
+        lambda: mine.tell_many([pull, foreign], [1.0, 1.0]),
+    ):
+        with pytest.raises(ga.TellError.OtherSession, match="call 0 is of another session"):
+            attempt()
+    assert mine.in_flight == 1 and mine.ledger.settled == 0
+    # A call cannot be copied or sent to another process: its number can.
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="cannot pickle"):
+            copied(pull)
+    mine.tell(pull, 1.0)
+    other.tell(foreign.call, 1.0, cost=1)
 
 
 def test_a_void_call_is_asked_for_again() -> None:

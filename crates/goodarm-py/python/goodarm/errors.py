@@ -62,6 +62,7 @@ class TellError(Error, ValueError):
 
     NotOutstanding: ClassVar[type[TellError]]
     OtherReply: ClassVar[type[TellError]] = _doc("The call was asked for another kind of outcome.")
+    OtherSession: ClassVar[type[TellError]] = _doc("Another session has asked for the call.")
     NotANumber: ClassVar[type[TellError]]
     NotBinary: ClassVar[type[TellError]]
     BelowLowest: ClassVar[type[TellError]]
