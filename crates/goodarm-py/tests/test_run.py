@@ -270,6 +270,17 @@ def test_costs_are_believed_up_to_the_last_digit(out: Path) -> None:
     check_books(run)
 
 
+def test_bills_above_the_price_are_counted(out: Path) -> None:
+    def judge(candidate: dict[str, Any]) -> ga.Score:
+        return ga.Score(float(candidate["good"]), cost=2.5)
+
+    with pytest.warns(UserWarning, match="above their ceiling"):
+        run = certify(out, binary(judge, price=1, concurrency=1), budget=11)
+    calls, money = len(run.calls), run.money
+    assert calls > 0 and (money.overruns, money.overrun) == (calls, Decimal("1.5") * calls)
+    check_books(run)
+
+
 def test_a_budget_is_taken_to_its_last_digit(out: Path) -> None:
     budget = Decimal("123456789.123456789012")
     run = certify(out, binary(Coin()), budget=budget)

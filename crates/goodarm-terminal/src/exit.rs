@@ -19,6 +19,8 @@ pub enum Exit {
     AuditFailed = 4,
     /// Labels do not prove the wanted share.
     NotShown = 5,
+    /// A run ended, and bills were above their ceilings: it may have spent more than its budget.
+    Overrun = 6,
     /// Stopped by Ctrl-C; finished work is kept.
     Interrupted = 130,
 }

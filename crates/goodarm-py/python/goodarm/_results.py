@@ -35,7 +35,10 @@ class Money(NamedTuple):
     reserved: Decimal
     left: Decimal
     spent_on_failures: Decimal
+    #: The sum of all bills above their ceilings, less the ceilings.
     overrun: Decimal
+    #: The number of bills above their ceilings. Only these can spend more than the budget.
+    overruns: int
 
 
 class Claim(NamedTuple):
@@ -107,8 +110,9 @@ class Run:
     def money(self) -> Money:
         """Where the money is."""
         money = self.summary["money"]
-        amounts = ("budget", "spent", "reserved", "left", "spent_on_failures", "overrun")
-        return Money(money["unit"], *(Decimal(str(money[amount])) for amount in amounts))
+        names = ("budget", "spent", "reserved", "left", "spent_on_failures", "overrun")
+        amounts = {name: Decimal(str(money[name])) for name in names}
+        return Money(unit=money["unit"], overruns=money["overruns"], **amounts)
 
     @property
     def claim(self) -> Claim | None:

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use goodarm_files::words;
 use goodarm_live::job::{Job, Overrides};
 use goodarm_live::open_files;
 use goodarm_live::run::Run;
@@ -12,6 +13,7 @@ use goodarm_record::control::Control;
 use goodarm_record::ending::{Ending, EndingView};
 use goodarm_record::folder::Folder;
 use goodarm_record::notice::{Notice, Observer};
+use goodarm_record::view::MoneyView;
 use goodarm_report::site::Port;
 use goodarm_report::watch::{Watch, WatchedJob};
 use goodarm_report::words::printable_note;
@@ -169,7 +171,7 @@ fn finish(
         format!("{}wrote {}\n{report}{people}", summary_text(&overview), folder.path().display())
     };
     terminal::print(&text);
-    match outcome(ending, &arguments.job) {
+    match outcome(ending, &arguments.job, &overview.money) {
         Ok(()) => (report, Ok(())),
         Err(failure) => (format!("{failure}\n{report}"), Err(failure)),
     }
@@ -185,13 +187,26 @@ fn for_people(run: &Run) -> String {
     format!("for a person: {label}, then: {resume}\n")
 }
 
-fn outcome(ending: &Ending, job: &Path) -> Result<(), CommandError> {
-    let Some(why) = why_stopped(ending) else { return Ok(()) };
+fn outcome(ending: &Ending, job: &Path, money: &MoneyView) -> Result<(), CommandError> {
+    let Some(why) = why_stopped(ending) else { return overruns(money) };
     let exit = match ending {
         Ending::Stopped { .. } => Exit::Interrupted,
         _ => Exit::VerifierDown,
     };
     Err(CommandError::with_exit(exit, why + &advice::after(ending, job)))
+}
+
+/// An error if bills were above their ceilings: only then can a run spend more than its budget.
+fn overruns(money: &MoneyView) -> Result<(), CommandError> {
+    if money.overruns == 0 {
+        return Ok(());
+    }
+    let message = format!(
+        "{} above the ceiling, by {} in all, so the run may have spent more than the budget",
+        words::were(money.overruns, "bill"),
+        words::money(money.overrun, money.unit)
+    );
+    Err(CommandError::with_exit(Exit::Overrun, message))
 }
 
 pub(crate) fn listen_for_ctrl_c(control: &Arc<Control>, quiet: bool) -> Result<(), CommandError> {

@@ -1,6 +1,7 @@
 //! Recordings that are killed, stopped or started twice.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -96,6 +97,46 @@ fn two_recordings_into_one_folder_are_refused() {
     assert!(first.wait().expect("a child").success());
     assert_eq!(place.line_count("made"), 240);
     assert!(recorded(&place).iter().all(|(scores, _)| scores.len() == 20));
+}
+
+/// A server that bills 2.5 for a call with a ceiling of 1, and is down for the calls from `down` on.
+fn run_with_bills(cost: f64, down: usize) -> (TestFolder, Output) {
+    let place = place("");
+    let count = AtomicUsize::new(0);
+    let server = Server::with(move |_| match count.fetch_add(1, Ordering::SeqCst) {
+        index if index < down => Action::Json(json!({"score": 0.5, "cost": cost})),
+        _ => Action::Status(503, ("", String::new()), "down".into()),
+    });
+    let job = format!(
+        "candidates = \"answers.jsonl\"\nbudget = 11\ndelta = 0.05\nconcurrency = 1\n\
+         stop_when_hopeless = false\n[[verifiers]]\nname = \"judge\"\nkind = \"http\"\nthreshold = 0.4\npatience = 0.5\n\
+         url = \"{}\"\nmetered = {{ reported = true, ceiling = 1 }}\n",
+        server.url("/")
+    );
+    place.write("job.toml", &job);
+    let output = goodarm(&["run", &place.argument("job.toml"), "--quiet"]);
+    (place, output)
+}
+
+#[test]
+fn a_run_with_bills_above_their_ceiling_has_an_exit_code_of_its_own() {
+    let (_, output) = run_with_bills(1.0, usize::MAX);
+    assert_eq!(output.status.code(), Some(0), "{}", message(&output));
+    let (place, output) = run_with_bills(2.5, usize::MAX);
+    let said = message(&output);
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert!(said.contains("5 bills were above the ceiling, by 7.5 calls in all"), "{said}");
+    assert!(said.contains("more than the budget"), "{said}");
+    let money = &place.json("run/summary.json")["money"];
+    assert_eq!(money["spent"], "12.5", "{money}");
+    assert_eq!(money["overruns"], 5, "{money}");
+    // Nothing is left to do, and it stays known.
+    let again = goodarm(&["run", &place.argument("job.toml"), "--resume", "--quiet"]);
+    assert_eq!(again.status.code(), Some(6), "{}", message(&again));
+    assert_eq!(goodarm(&["audit", &place.argument("run")]).status.code(), Some(0));
+    // A verifier that is down is the more urgent news.
+    let (_, output) = run_with_bills(2.5, 2);
+    assert_eq!(output.status.code(), Some(3), "{}", message(&output));
 }
 
 /// The time while the tool was stopped is not billed.
