@@ -219,7 +219,9 @@ fn expected_means(job: &Job, terms: &VerifierTerms) -> [f64; 2] {
 pub fn recorded_answers(path: &Path, spec: &PlanSpec) -> Result<Vec<AnswerSpec>, ForecastError> {
     let names: Vec<String> = spec.verifiers.iter().map(|verifier| verifier.name.clone()).collect();
     let recordings = recordings(path, &names)?;
-    answers(&recordings).ok_or(ForecastError::NoAnswers)
+    let lowest = spec.verifiers.iter().map(|verifier| lowest_score(verifier.scores));
+    let recorded: Vec<(Recording, f64)> = recordings.into_iter().zip(lowest).collect();
+    answers(&recorded).ok_or(ForecastError::NoAnswers)
 }
 
 /// Moves recorded means away from thresholds: an answer on its threshold would need unlimited calls, and a
@@ -241,14 +243,25 @@ fn recordings(path: &Path, names: &[String]) -> Result<Vec<Recording>, ForecastE
     names.iter().map(read).collect()
 }
 
-/// The answers that every verifier was recorded on; `None` if there are none.
-fn answers(recordings: &[Recording]) -> Option<Vec<AnswerSpec>> {
-    let ids: BTreeSet<&str> = recordings.first()?.ids().collect();
+/// The score that a failed call counts as, as in a run. If no number is surely low enough, a run does not certify the
+/// answer: no mean is reached.
+const fn lowest_score(scores: Scores) -> f64 {
+    match scores {
+        Scores::Bounded { range: [lowest, _] }
+        | Scores::SubGaussian { lowest: Some(lowest), .. } => lowest,
+        Scores::SubGaussian { lowest: None, .. } => f64::NEG_INFINITY,
+        Scores::Binary | Scores::Exact => 0.0,
+    }
+}
+
+/// The answers that every verifier was recorded on; `None` if there are none. Each recording has the score of a call
+/// that failed.
+fn answers(recordings: &[(Recording, f64)]) -> Option<Vec<AnswerSpec>> {
+    let ids: BTreeSet<&str> = recordings.first()?.0.ids().collect();
     let means = ids.into_iter().filter_map(|id| {
-        let means = recordings.iter().map(|recording| {
-            // A call that failed counts as the lowest score, as in a run.
+        let means = recordings.iter().map(|(recording, lowest)| {
             let outcomes = recording.of(id)?;
-            let sum: f64 = outcomes.iter().map(|outcome| outcome.score.unwrap_or(0.0)).sum();
+            let sum: f64 = outcomes.iter().map(|outcome| outcome.score.unwrap_or(*lowest)).sum();
             Some((sum / size(outcomes.len().max(1))).clamp(0.0, 1.0))
         });
         means.collect::<Option<Vec<f64>>>()
@@ -266,3 +279,32 @@ const GOOD_SHARE: f64 = 0.6;
 const SPREAD: f64 = 0.05;
 const SLACK: f64 = 0.1;
 const GAP_MIN: f64 = 0.02;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_call_of_a_recording_counts_as_the_lowest_score_of_its_verifier() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pilot.jsonl");
+        let lines = [
+            r#"{"goodarm_recording": 1, "unit": "calls"}"#,
+            r#"{"id": "a", "verifier": "judge", "scores": [0.8, null], "costs": ["1", "1"]}"#,
+        ];
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        let sub_gaussian = |lowest| Scores::SubGaussian { sigma: 0.5, lowest };
+        for (scores, expected) in [
+            (Scores::Bounded { range: [0.2, 1.0] }, 0.5),
+            (sub_gaussian(Some(0.4)), 0.6),
+            (Scores::Binary, 0.4),
+            // No number is surely low enough: such a pair is never certified.
+            (sub_gaussian(None), 0.0),
+        ] {
+            let verifiers = vec![PlanVerifier::new("judge", 1.0, 0.5, scores)];
+            let spec = PlanSpec { verifiers, ..PlanSpec::default() };
+            let answers = recorded_answers(&path, &spec).unwrap();
+            assert!((answers[0].means[0] - expected).abs() < 1e-12, "{scores}: {answers:?}");
+        }
+    }
+}
