@@ -63,9 +63,8 @@ pub(crate) struct SimulateArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArguments {
-    /// Which figures; all if none is named: synthetic, allocation, interaction, gsm8k, capitals, constant,
-    /// ablation, delta, error-rates, concurrency, held-out, instances.
-    #[arg(value_name = "FIGURE")]
+    /// Which figures; all if none is named.
+    #[arg(value_name = "FIGURE", help = figures_help())]
     pub(crate) figures: Vec<String>,
     /// A minute's worth: a sixth of the repetitions.
     #[arg(long)]
@@ -75,6 +74,11 @@ pub(crate) struct ReproduceArguments {
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) work: WorkArguments,
+}
+
+fn figures_help() -> String {
+    let names = goodarm_lab::figures::FIGURES.map(|figure| figure.name);
+    format!("Which figures; all if none is named: {}", names.join(", "))
 }
 
 const REPRODUCE_LONG: &str = include_str!("../help/reproduce.txt").trim_ascii_end();

@@ -65,6 +65,15 @@ fn the_example_in_the_help_gives_the_lines_in_the_help() {
 
 /// The tool lists all fields when it is given one that is like none of them.
 #[test]
+fn the_help_names_every_figure() {
+    let help = text(&lab(&["reproduce", "--help"]));
+    let words: Vec<&str> = help.split(|c: char| c.is_whitespace() || ",.".contains(c)).collect();
+    for figure in goodarm_lab::figures::FIGURES {
+        assert!(words.contains(&figure.name), "{}: {help}", figure.name);
+    }
+}
+
+#[test]
 fn the_page_and_the_help_name_every_field() {
     let told = message(&trace_bytes(b"{\"0\": 0}"));
     let fields = told.trim_end().split_once("there are ").unwrap().1;
