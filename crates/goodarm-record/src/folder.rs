@@ -92,11 +92,11 @@ impl Folder {
         all.map(|status| (self.path.join(format!("{}.jsonl", status.name())), status))
     }
 
-    /// The files of a run that must not be in the way of a new one: all but journal, lock, labels and page.
+    /// The files of a run that must not be in the way of a new one: all but journal and lock.
     pub fn outputs(&self) -> impl Iterator<Item = PathBuf> {
         let before = [self.job(), self.candidates(), self.questions(), self.answers()];
         let findings = self.findings().map(|(path, _)| path);
-        let behind = [self.calls(), self.replies(), self.summary()];
+        let behind = [self.calls(), self.replies(), self.labels(), self.summary(), self.report()];
         before.into_iter().chain(findings).chain(behind)
     }
 

@@ -304,6 +304,19 @@ fn results_without_a_journal_are_not_overwritten() {
     assert!(matches!(error, RunError::InTheWay(_)), "{error}");
 }
 
+/// Labels are the work of people, and would be read as labels of the new run.
+#[test]
+fn labels_and_a_page_without_a_journal_are_not_overwritten() {
+    for name in ["labels.jsonl", "report.html"] {
+        let place = replay_place();
+        fs::create_dir(place.output().path()).expect("a new folder");
+        place.write(&format!("run/{name}"), "of an earlier run");
+        let error = Run::begin(place.good_job()).err().expect("it is in the way");
+        assert!(matches!(&error, RunError::InTheWay(path) if path.ends_with(name)), "{error}");
+        assert_eq!(place.read(&format!("run/{name}")), "of an earlier run");
+    }
+}
+
 #[test]
 fn an_audit_finds_another_job_beside_the_journal() {
     let place = replay_place();
