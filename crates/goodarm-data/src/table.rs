@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use parquet::basic::{ConvertedType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -10,6 +10,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
+use regex::Regex;
 
 /// Named columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -124,14 +125,12 @@ impl Table {
 
     /// The table as CSV, with a header row. Names and texts are escaped by [`escape_formula`].
     pub fn csv(&self) -> String {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let mut write = |cells: Vec<String>| writer.write_record(cells).expect("memory, one width");
-        write(self.columns.iter().map(|(name, _)| escape_formula(name).into()).collect());
+        let names = self.columns.iter().map(|(name, _)| escape_formula(name).into());
+        let mut text = csv_line(names.collect());
         for row in 0..self.row_count() {
-            write(self.columns.iter().map(|(_, column)| column.cell(row)).collect());
+            text += &csv_line(self.columns.iter().map(|(_, column)| column.cell(row)).collect());
         }
-        let bytes = writer.into_inner().expect("memory never fails");
-        String::from_utf8(bytes).expect("all cells are UTF-8")
+        text
     }
 
     /// Writes the table as a Parquet file.
@@ -159,6 +158,21 @@ impl Table {
     }
 }
 
+/// A line of CSV. A cell is quoted if it has a comma, another usual separator, a quote or a line end: many spreadsheets
+/// split at several separators at once. A line of one empty cell would be no line.
+fn csv_line(cells: Vec<String>) -> String {
+    let is_alone = cells.len() == 1;
+    let quoted = |cell: String| {
+        let is_quoted = cell.contains([',', ';', '\t', '|', '"', '\r', '\n']);
+        if is_quoted || (is_alone && cell.is_empty()) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell
+        }
+    };
+    cells.into_iter().map(quoted).collect::<Vec<_>>().join(",") + "\n"
+}
+
 /// A text for a cell of a CSV file. A spreadsheet computes a cell that begins like a formula, and texts are
 /// untrusted: such a text gets an apostrophe before it. So does one that is a formula after apostrophes of its own,
 /// so that [`unescape_formula`] is the inverse.
@@ -171,13 +185,18 @@ pub fn unescape_formula(cell: &str) -> &str {
     cell.strip_prefix('\'').filter(|text| is_formula_after_apostrophes(text)).unwrap_or(cell)
 }
 
-/// A number may begin with a sign, and is not escaped.
+/// Whether the first character that is seen begins a formula. A number may begin with a sign, and is not escaped.
 fn is_formula_after_apostrophes(text: &str) -> bool {
     let text = text.trim_start_matches('\'');
     let is_number = text.parse::<f64>().is_ok_and(f64::is_finite);
-    let begins = |text: &str| text.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
-    (begins(text.trim_start()) || text.starts_with(['\t', '\r', '\n'])) && !is_number
+    (FORMULA.is_match(text) || text.starts_with(['\t', '\r', '\n'])) && !is_number
 }
+
+/// White space, and what is not seen: control characters, those without a width, and unassigned ones.
+static FORMULA: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^[\s\p{C}\p{Default_Ignorable_Code_Point}]*[=+\-@＝＋－＠]")
+        .expect("a pattern of ours")
+});
 
 fn write_column<T: DataType<T = V>, V: Clone>(
     group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
@@ -232,9 +251,18 @@ mod tests {
             "-",
             "＝1",
             "-inf",
+            "\u{200b}=1",
+            "\u{feff}=1",
+            "\u{a0}+1",
+            "\u{2060}\u{3000}＠x",
+            "\u{3164}=1",
+            "\u{fe0f}-x",
+            "\0=1",
+            "'\u{200b}=x",
             "-5",
             "+0.5e3",
             "a=b",
+            "\u{200b}a=b",
             "",
         ];
         let mut table = Table::default();
@@ -247,12 +275,27 @@ mod tests {
         assert_eq!(read, texts);
         let is_escaped = |(text, cell): &(&str, &String)| text != cell;
         let escaped = texts.into_iter().zip(&cells).filter(is_escaped).count();
-        assert_eq!(escaped, 12, "{cells:?}");
+        assert_eq!(escaped, 20, "{cells:?}");
         assert!(
             cells
                 .iter()
                 .all(|cell| cell.parse::<f64>().is_ok() || !cell.starts_with(['=', '+', '-', '@']))
         );
+    }
+
+    #[test]
+    fn cells_with_any_usual_separator_are_quoted() {
+        let texts = ["x;=1+1", "x\t=1", "x|y", "x y", "a\"b", "a\rb", ""].map(String::from);
+        let mut table = Table::default();
+        table.push("a;b", TableColumn::texts(texts.clone()));
+        let csv = table.csv();
+        assert_eq!(
+            csv,
+            "\"a;b\"\n\"x;=1+1\"\n\"x\t=1\"\n\"x|y\"\nx y\n\"a\"\"b\"\n\"a\rb\"\n\"\"\n"
+        );
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let read: Vec<String> = reader.records().map(|row| row.unwrap()[0].to_owned()).collect();
+        assert_eq!(read, texts);
     }
 
     #[test]
