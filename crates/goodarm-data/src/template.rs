@@ -1,6 +1,7 @@
 //! Templates of prompts and bodies, filled with a candidate's fields. The template is the user's; fields
 //! are only ever data, even if they look like a template.
 
+mod limits;
 mod undefined;
 
 use std::borrow::Cow;
@@ -9,13 +10,12 @@ use std::io;
 use std::sync::LazyLock;
 
 use minijinja::value::Serde;
-use minijinja::{
-    AutoEscape, Environment, Error as JinjaError, ErrorKind, UndefinedBehavior, Value,
-};
-use regex::Regex;
+use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
+use regex::{Captures, Regex};
 use thiserror::Error;
 
 use crate::candidates::Candidate;
+use crate::panics::caught;
 use crate::problem::KeyProblem;
 
 /// The most bytes of a text made from a template. A longer text is not sent.
@@ -57,17 +57,19 @@ impl Template {
         let mut environment = Box::new(Environment::new());
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|_| AutoEscape::None);
-        // A field that is null is empty, not the word "none".
-        environment.set_formatter(|out, state, value| {
-            if value.is_none() { Ok(()) } else { minijinja::escape_formatter(out, state, value) }
-        });
-        environment.set_fuel(Some(STEPS_MAX));
-        environment.add_filter("replace", replace);
+        environment.set_fuel(Some(limits::steps_max(0)));
+        limits::apply(&mut environment);
         environment
-            .add_template_owned(NAME, source.to_owned())
+            .add_template_owned(NAME, limits::with_limited_assignments(source))
             .map_err(|error| TemplateError::Wrong(error.line().unwrap_or(1), problem(&error)))?;
         let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
-        if let Ok(template) = environment.get_template(NAME) {
+        // minijinja does not list what is sliced: `x[a:b]` needs what `x[a][b]` needs.
+        let unsliced = SLICE.replace_all(source, |found: &Captures<'_>| {
+            let ends = found[1].split(':').filter(|end| !end.trim().is_empty());
+            ends.map(|end| format!("[{end}]")).collect::<String>()
+        });
+        for template in [environment.get_template(NAME), environment.template_from_str(&unsliced)] {
+            let Ok(template) = template else { continue };
             names.extend(template.undeclared_variables(false));
             paths.extend(template.undeclared_variables(true));
         }
@@ -114,10 +116,17 @@ impl Template {
         });
         let context = Value::from_pairs(known);
         let mut text = Limited { bytes: Vec::new(), is_full: false };
-        let rendered = self
-            .environment
-            .get_template(NAME)
-            .and_then(|template| template.render_captured_to(context, &mut text).map(|_| ()));
+        let mut environment = Cow::Borrowed(&*self.environment);
+        let steps = Some(limits::steps_max(candidate.json.len()));
+        if environment.fuel() != steps {
+            environment.to_mut().set_fuel(steps);
+        }
+        // An overflow inside the engine may be a panic.
+        let rendered = caught(|| {
+            let template = environment.get_template(NAME)?;
+            template.render_captured_to(context, &mut text).map(|_| ())
+        });
+        let rendered = rendered.map_err(|panic| TemplateError::Wrong(1, panic))?;
         match rendered {
             _ if text.is_full => Err(TemplateError::TooLong),
             Ok(()) => Ok(String::from_utf8(text.bytes)
@@ -131,17 +140,6 @@ impl Template {
             }
         }
     }
-}
-
-/// The filter `replace`, with a limit: an answer of 200 kB with 200,000 matches, each replaced by the answer, would
-/// take 40 GB.
-fn replace(text: Cow<'_, str>, from: Cow<'_, str>, to: Cow<'_, str>) -> Result<String, JinjaError> {
-    let added = text.matches(&*from).count().saturating_mul(to.len());
-    if text.len().saturating_add(added) > TEXT_BYTES_MAX {
-        let reason = format!("replace makes a text of more than {TEXT_BYTES_MAX} bytes");
-        return Err(JinjaError::new(ErrorKind::InvalidOperation, reason));
-    }
-    Ok(text.replace(&*from, &to))
 }
 
 /// Collects bytes up to a limit.
@@ -188,11 +186,12 @@ static SINGLE_BRACES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?:^|[^{])\{\s*([A-Za-z_]\w*)\s*\}(?:[^}]|$)").expect("a pattern of ours")
 });
 
+static SLICE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"\[([^\[\]{}"']*:[^\[\]{}"']*)\]"#).expect("a pattern of ours"));
+
 const NAME: &str = "template";
 /// The name of the whole candidate in a template.
 const WHOLE: &str = "candidate";
-/// The most steps of one rendering; a loop over the characters of a very long answer takes a tenth of them.
-const STEPS_MAX: u64 = 10_000_000;
 
 #[cfg(test)]
 mod tests;

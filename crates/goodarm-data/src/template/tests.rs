@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::*;
@@ -38,6 +40,15 @@ fn needed_fields_are_listed() {
     let template =
         Template::new("{% set x = a %}{{ x }}{{ b.c }}{{ candidate.d }}{{ range(2) }}").unwrap();
     assert_eq!(template.fields(), ["a", "b"].map(String::from).into());
+}
+
+#[test]
+fn a_field_that_is_only_sliced_is_needed() {
+    check("{{ answer[:2] }}", json!({"answer": "abc"}), "ab");
+    check("{{ doc.text[n:][:1] }}", json!({"doc": {"text": "abc"}, "n": 1}), "b");
+    let template = Template::new("{% set x = a %}{{ x[1:] }}{{ b.c[:n] }}").unwrap();
+    assert_eq!(template.fields(), ["a", "b", "n"].map(String::from).into());
+    assert_eq!(template.constant_text_problem(), None);
 }
 
 #[test]
@@ -82,7 +93,133 @@ fn replacing_has_a_limit() {
     let template = Template::new("{{ (a|replace('x', a))|length }}").unwrap();
     let long = candidate(json!({"a": "x".repeat(200_000)}));
     let error = template.render(&long).unwrap_err().to_string();
-    assert!(error.contains("replace makes a text of more than 4194304 bytes"), "{error}");
+    assert!(error.contains("replace makes a value of more than 4194304 bytes"), "{error}");
+}
+
+/// What a hostile candidate, or a hostile template, makes on its way is limited: processor time here, memory by the
+/// corpus of the fuzzer.
+#[test]
+fn no_value_on_the_way_grows_without_limit() {
+    let text = "x".repeat(200_000);
+    let many: Vec<u8> = vec![0; 200_000];
+    let mut deep = json!(many);
+    for _ in 0..120 {
+        deep = json!([deep]);
+    }
+    let fields = json!({
+        "text": text, "many": many, "deep": deep, "n": 1_000_000_000_000_u64, "m": 99_999_999,
+        "lines": "\n".repeat(200_000), "width": "%999999999999d", "fields": "%(a)s".repeat(40_000),
+        "words": vec!["word"; 100_000],
+    });
+    let hostile = candidate(fields);
+    for source in [
+        "{{ many|join(text)|length }}",
+        "{{ many|join(d=text)|length }}",
+        "{{ text|join(text)|length }}",
+        "{{ words|select|join(text)|length }}",
+        "{{ text|replace('x', text)|length }}",
+        "{{ text|replace('', text)|length }}",
+        "{{ lines|indent(m, true, true)|length }}",
+        "{{ lines|indent(width=n, blank=true)|length }}",
+        "{{ text|indent(n)|length }}",
+        "{{ width|format(1)|length }}",
+        "{{ '%*d'|format(n, 1)|length }}",
+        "{{ fields|format(a=text)|length }}",
+        "{{ many|batch(n, 0)|length }}",
+        "{{ many|slice(n)|length }}",
+        "{{ deep|tojson(indent=2)|length }}",
+        "{{ many|tojson(n)|length }}",
+        "{{ deep|pprint|length }}",
+        "{{ (many * 400)|list|length }}",
+        "{{ (many * 400)|sort|length }}",
+        "{{ words|sum(start=text)|length }}",
+        "{{ (words * 40)|map('replace', '', text)|list|length }}",
+        "{{ range(100000)|map('string')|map('indent', 4000000, true)|list|length }}",
+        "{% set x %}{{ many * 400 }}{% endset %}{{ x|length }}",
+        "{% set x %}{% for i in many %}{{ text }}{% endfor %}{% endset %}{{ x|length }}",
+        "{% filter upper %}{% for i in many %}{{ text }}{% endfor %}{% endfilter %}",
+        "{% set ns = namespace(t='') %}{% for i in many %}{% set ns.t = ns.t ~ text %}{% endfor %}{{ ns.t|length }}",
+        "{% set ns = namespace(t='') %}{% for i in words %}{%- set ns.t = ns.t + i -%}{% endfor %}{{ ns.t|length }}",
+        "{% set ns = namespace(t=[0]) %}{% for i in range(99) %}{% set ns.t = ns.t + ns.t %}{% endfor %}{{ ns.t|list }}",
+        "{% set ns = namespace(t=[0]) %}{% for i in range(99) %}{% set ns.t = ns.t|chain(ns.t) %}{% endfor %}{{ ns.t }}",
+        "{% set ns = namespace(t=[0]) %}{% for i in range(99) %}{% set ns.t = [ns.t, ns.t] %}{% endfor %}{{ ns.t }}",
+        "{% for i in words %}{% if i in text %}{% endif %}{% endfor %}",
+        "{% for i in many recursive %}{{ loop([i, i]) }}{% endfor %}",
+        "{{ range(2147483647, -2147483647, -1)|length }}",
+        "{{ range(n, -n, -n)|length }}",
+        "{{ text * n }}",
+        "{{ debug() }}",
+    ] {
+        let start = Stopwatch::start();
+        let error = Template::new(source).unwrap().render(&hostile).expect_err(source);
+        let used = start.used();
+        assert!(!error.to_string().is_empty() && used < SLOW, "{source}: {used:?}: {error}");
+    }
+    let doubled =
+        format!("{{% set x = text %}}{}{{{{ x|length }}}}", "{% set x = x ~ x %}".repeat(40));
+    assert!(Template::new(&doubled).unwrap().render(&hostile).is_err());
+}
+
+/// minijinja is not optimised in tests.
+const SLOW: Duration = Duration::from_secs(10);
+
+/// Numbers that nobody expected make minijinja panic where overflows are checked.
+#[test]
+fn a_panic_of_the_engine_is_an_error() {
+    let fields =
+        || candidate(json!({"answer": "abc", "from": 0, "to": 9_223_372_036_854_775_807_u64}));
+    for source in ["{{ answer[from:to:-1] }}", "{{ answer[to:0:-1] }}", "{{ answer[:to:to] }}"] {
+        let rendered = Template::new(source).unwrap().render(&fields());
+        assert!(rendered.map_or(true, |text| text.len() <= 3), "{source}");
+    }
+}
+
+#[test]
+fn long_answers_are_rendered() {
+    let lines = (0..20_000).map(|line| format!("line {line} of a long answer"));
+    let lines: Vec<String> = lines.collect();
+    let text = candidate(json!({"answer": lines.join("\n")}));
+    let list = candidate(json!({"lines": lines}));
+    let count = "{% set ns = namespace(count=0) %}{% for line in lines %}\
+                 {% set ns.count = ns.count + 1 %}{% endfor %}{{ ns.count }}";
+    for (source, long) in [
+        ("{{ answer|trim|replace('line', 'LINE')|indent(4) }}", &text),
+        ("{% for line in answer|lines %}{{ loop.index }}: {{ line|trim }}\n{% endfor %}", &text),
+        ("{% set short = answer[:2000] ~ '…' %}{{ short }}", &text),
+        ("{{ lines|join('\n- ') }}", &list),
+        ("{{ lines|tojson(indent=2) }}", &list),
+        (count, &list),
+    ] {
+        let rendered = Template::new(source).unwrap().render(long);
+        assert!(rendered.as_ref().is_ok_and(|text| !text.is_empty()), "{source}: {rendered:?}");
+    }
+}
+
+#[test]
+fn assignments_keep_their_meaning() {
+    let fields = || json!({"a": "A", "xs": [1, 2]});
+    for (source, expected) in [
+        ("{% set x = a %}{{ x }}", "A"),
+        ("-{%- set x = a -%} {{ x }}", "-A"),
+        ("{% set x='=' ~ \"%}\" %}{{ x }}", "=%}"),
+        ("{% set x, y = xs %}{{ y }}", "2"),
+        ("{% set x = 1, 2 %}{{ x|length }}", "2"),
+        ("{% set x = 'it\\'s' %}{{ x }}", "it's"),
+        ("{% set x = a if a == 'A' else 'B' %}{{ x }}", "A"),
+        ("{% set x = b if b is defined %}{{ x }}", ""),
+        ("{% set x = none %}{{ x }}", ""),
+        ("{% set x %}{{ a }}={% endset %}{{ x }}", "A="),
+        ("{% set x | replace('A', '=') %}{{ a }}{% endset %}{{ x }}", "="),
+        ("{% set x | indent(width=1, first=true) %}b{% endset %}{{ x }}", " b"),
+        ("{% raw %}{% set x = 1 %}{% endraw %}{{ a }}", "{% set x = 1 %}A"),
+        ("{# {% set x = 1 %} #}{{ '{% set x = 1 %}' }}", "{% set x = 1 %}"),
+        ("{% set ns = namespace(n=1) %}{% set ns.n = ns.n + 1 %}{{ ns.n }}", "2"),
+        ("{% set f = range %}{{ f(2)|list }}", "[0, 1]"),
+    ] {
+        check(source, fields(), expected);
+    }
+    let nothing = Template::new("{% set x = %}").unwrap_err();
+    assert!(matches!(nothing, TemplateError::Wrong(1, _)), "{nothing}");
 }
 
 #[test]
@@ -136,4 +273,26 @@ fn a_template_without_fields_is_a_problem() {
     assert!(suspicion("Is it right?").unwrap().contains("uses no field"));
     let braces = suspicion("Is { answer } right?").unwrap();
     assert!(braces.contains("{answer} is plain text: a field is written {{ answer }}"), "{braces}");
+}
+
+/// The time that this thread has worked, where the system tells it: other work on the machine does not count.
+struct Stopwatch(Instant, Option<Duration>);
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self(Instant::now(), worked())
+    }
+
+    fn used(&self) -> Duration {
+        match (self.1, worked()) {
+            (Some(before), Some(now)) => now - before,
+            _ => self.0.elapsed(),
+        }
+    }
+}
+
+/// Linux has the nanoseconds of a thread on a processor as the first number of this file.
+fn worked() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
