@@ -198,7 +198,7 @@ fn nothing_in_an_exported_csv_file_is_a_formula() {
     let csv = place.read("run/answers.csv");
     let cells: Vec<&str> = csv.lines().flat_map(|line| line.split(',')).collect();
     assert!(
-        ["'@field", "'=1+1", "'-x", "'=cmd|' /C calc'!A0", "-7"]
+        ["'@field", "'=1+1", "'-x", "\"'=cmd|' /C calc'!A0\"", "-7"]
             .iter()
             .all(|it| cells.contains(it)),
         "{csv}"

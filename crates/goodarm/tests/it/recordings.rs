@@ -99,13 +99,13 @@ fn two_recordings_into_one_folder_are_refused() {
     assert!(recorded(&place).iter().all(|(scores, _)| scores.len() == 20));
 }
 
-/// A server that bills 2.5 for a call with a ceiling of 1, and is down for the calls from `down` on.
+/// A run with a ceiling of 1 for a call, of a server that bills this cost, and takes no calls from `down` on.
 fn run_with_bills(cost: f64, down: usize) -> (TestFolder, Output) {
     let place = place("");
     let count = AtomicUsize::new(0);
     let server = Server::with(move |_| match count.fetch_add(1, Ordering::SeqCst) {
         index if index < down => Action::Json(json!({"score": 0.5, "cost": cost})),
-        _ => Action::Status(503, ("", String::new()), "down".into()),
+        _ => Action::Status(429, ("", String::new()), "too many".into()),
     });
     let job = format!(
         "candidates = \"answers.jsonl\"\nbudget = 11\ndelta = 0.05\nconcurrency = 1\n\
