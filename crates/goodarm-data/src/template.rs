@@ -60,7 +60,7 @@ impl Template {
         environment.set_fuel(Some(limits::steps_max(0)));
         limits::apply(&mut environment);
         environment
-            .add_template_owned(NAME, limits::with_limited_assignments(source))
+            .add_template_owned(NAME, limits::with_limits(source))
             .map_err(|error| TemplateError::Wrong(error.line().unwrap_or(1), problem(&error)))?;
         let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
         // minijinja does not list what is sliced: `x[a:b]` needs what `x[a][b]` needs.

@@ -31,6 +31,8 @@ pub(super) fn steps_max(bytes: usize) -> u64 {
 
 /// The name of the filter that checks a value before it is assigned.
 const ASSIGNED: &str = "assigned";
+/// The name of the filter that counts the plain text of a round of a loop, and writes nothing.
+const ROUND: &str = "round_of_loop";
 
 /// Replaces every filter that takes more than constant time, and `range`, by one that keeps to the limits.
 pub(super) fn apply(environment: &mut Environment<'_>) {
@@ -44,6 +46,9 @@ pub(super) fn apply(environment: &mut Environment<'_>) {
         unique upper zip);
     metered(environment, "e", Value::from_function(builtin::escape));
     metered(environment, ASSIGNED, Value::from_function(|value: Value| value));
+    environment.add_filter(ROUND, |state: &mut State<'_, '_>, bytes: usize| {
+        take(state, bytes).map(|()| "")
+    });
     environment.add_function("range", range);
     // It writes everything that there is, in any size.
     environment.remove_global("debug");
@@ -223,12 +228,18 @@ impl io::Write for &mut Counter {
 }
 
 /// The template with every `{% set name = value %}` as `{% set name = (value)|assigned %}`. Operators cannot be limited,
-/// but what they make can grow from step to step only if it is assigned.
-pub(super) fn with_limited_assignments(source: &str) -> String {
+/// but what they make can grow from step to step only if it is assigned. Where output is captured, each round of a loop
+/// counts as the bytes of the whole template, since its plain text cannot be counted.
+pub(super) fn with_limits(source: &str) -> String {
+    let captures = ["endset", "endfilter"].iter().any(|end| source.contains(end));
     let (mut limited, mut rest) = (String::new(), source);
     while let Some((before, tag, behind)) = next_tag(rest) {
         limited += before;
         limited += &assigned(tag).unwrap_or_else(|| tag.to_owned());
+        if captures && tag.starts_with("{%") && words(tag).starts_with("for") {
+            let end = if tag.ends_with("-%}") { "-}}" } else { "}}" };
+            limited += &format!("{{{{ {}|{ROUND} {end}", source.len());
+        }
         rest = behind;
     }
     limited + rest

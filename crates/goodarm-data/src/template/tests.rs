@@ -214,6 +214,8 @@ fn assignments_keep_their_meaning() {
         ("{% raw %}{% set x = 1 %}{% endraw %}{{ a }}", "{% set x = 1 %}A"),
         ("{# {% set x = 1 %} #}{{ '{% set x = 1 %}' }}", "{% set x = 1 %}"),
         ("{% set ns = namespace(n=1) %}{% set ns.n = ns.n + 1 %}{{ ns.n }}", "2"),
+        ("{% set y %}{% for x in xs -%} {{ x }} {%- endfor %}{% endset %}{{ y }}", "12"),
+        ("{% set y %}{% for x in xs %} {{ x }}{% endfor %}{% endset %}{{ y }}", " 1 2"),
         ("{% set f = range %}{{ f(2)|list }}", "[0, 1]"),
     ] {
         check(source, fields(), expected);
