@@ -311,12 +311,16 @@ impl Auditor {
         let books = &self.balance.books;
         let ledger = books.ledger();
         let unit = self.terms.unit;
+        let uncertain = match ledger.uncertain() {
+            Cost::ZERO => String::new(),
+            more => format!(", up to {} more for unknown bills", amount(more, unit)),
+        };
         report.checked(
             problem_count_before,
             format!(
-                "every call was affordable when it was made: spent {}, at most {} with calls whose bills are not known, of {}",
+                "every call was affordable when it was made: spent {}{uncertain}, reserved {}, of {}",
                 amount(ledger.settled(), unit),
-                amount(ledger.possible(), unit),
+                amount(ledger.reserved(), unit),
                 money(ledger.budget(), unit)
             ),
         );
