@@ -141,7 +141,7 @@ impl Http {
         };
         let (value, received) = match self.endpoint.post(throttle, &body, read).await {
             Ok(received) => received,
-            Err(reply) => return reply,
+            Err(reply) => return with_stated_cost(reply),
         };
         let (verdict, cost) = self.read(&value);
         let verdict = match verdict {
@@ -195,6 +195,14 @@ impl Remote for Http {
     fn call<'a>(&'a self, candidate: &'a Candidate, throttle: &'a Throttle) -> CallFuture<'a> {
         Box::pin(self.post(candidate, throttle))
     }
+}
+
+/// The reply of an error, with the cost that its body states, if any.
+fn with_stated_cost(reply: Reply) -> Reply {
+    let body = reply.delivery.status.map(|_| reply.text.as_bytes());
+    let body: Option<Value> = body.and_then(|body| serde_json::from_slice(body).ok());
+    let cost = body.and_then(|body| cost_of(body.get("cost"))).or(reply.usage.cost);
+    Reply { usage: Usage { cost, ..reply.usage }, ..reply }
 }
 
 /// The body of the request about a candidate, checked to be JSON: quotes in an answer break a template without

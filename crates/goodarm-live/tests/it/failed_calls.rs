@@ -83,6 +83,15 @@ fn an_http_error_costs_nothing_and_is_counted_by_its_status() {
 }
 
 #[test]
+fn an_error_that_states_its_cost_is_believed() {
+    let dear = || Action::Status(500, ("", String::new()), r#"{"cost": 7}"#.into());
+    let (_, overview, requests) = run(METERED, 4, dear);
+    let errors = failed_count(&overview, "HTTP 500");
+    let paid = Cost::from_units(33 * (requests as u64 - errors) + 7 * errors);
+    assert!(errors > 5 && overview.money.spent == paid, "{} for {paid}", overview.money.spent);
+}
+
+#[test]
 fn errors_that_are_billed_cost_their_ceiling_and_the_run_says_so() {
     let keys = format!("failed = \"ceiling\"\n{METERED}");
     let (_, overview, requests) = run(&keys, 10, || error(500));

@@ -85,12 +85,12 @@ function certifiedTile(overview, small) {
 
 function tiles(overview) {
   const { unit } = overview.money;
-  const [spent, budget, reserved] = ["spent", "budget", "reserved"].map((name) => Number(overview.money[name]));
+  const [spent, budget, possible] = ["spent", "budget", "possible"].map((name) => Number(overview.money[name]));
   const answers = certifiedTile(overview, overview.questions ? `of ${count(wholeOf(overview))} answered at ${confidence(overview.delta)}` : `certified at ${confidence(overview.delta)}`);
   const unitWords = unit === "dollars" ? "" : ` ${unit}`;
   const paid = tile("Spent", money(spent, unit), `of ${money(budget, unit)}${unitWords}`,
     overview.ending === null ? "so far" : overview.ending.sentence,
-    stackedBar([["s-certified", spent], ["s-reserved", reserved]], budget, `${percent(budget > 0 ? spent / budget : 0)} of the budget is spent`));
+    stackedBar([["s-certified", spent], ["s-reserved", possible - spent]], budget, `${percent(budget > 0 ? spent / budget : 0)} of the budget is spent`));
   return [answers, paid, uniformTile(overview, unitWords)];
 }
 
@@ -213,7 +213,7 @@ function stackedTable(titles, rows) {
 function moneyTable(overview) {
   const account = overview.money;
   const { unit } = account;
-  const [spent, failed, reserved, budget] = ["spent", "spent_on_failures", "reserved", "budget"].map((name) => Number(account[name]));
+  const [spent, failed, possible, budget] = ["spent", "spent_on_failures", "possible", "budget"].map((name) => Number(account[name]));
   const line = (name, amount, words) => h("div", null, h("dt", null, name), h("dd", null, money(amount, unit)), h("dd", null, words));
   const raised = account.budgets.length > 1 ? `, raised from ${account.budgets.slice(0, -1).map((amount) => money(amount, unit)).join(", ")}` : "";
   const out = overview.out === 0 ? "nothing is set aside: no call is in flight"
@@ -221,7 +221,7 @@ function moneyTable(overview) {
   const causes = account.failed.map((failed) => `${count(failed.calls)} × ${failed.cause}`).join(", ");
   const unknown = account.unknown_bills > 0;
   return [
-    h("div", { class: "bar" }, stackedBar([["s-certified", spent - failed], ["s-rejected", failed], ["s-reserved", reserved]], Math.max(budget, spent + reserved), "spent, failed and reserved parts of the budget")),
+    h("div", { class: "bar" }, stackedBar([["s-certified", spent - failed], ["s-rejected", failed], ["s-reserved", possible - spent]], Math.max(budget, possible), "spent, failed, and kept parts of the budget")),
     h("dl", { class: "money" },
       line("Budget", account.budget, `the hard limit${raised}`),
       line("Spent", account.spent, `on ${plural(overview.calls, "call")}${unknown ? `, with the expected cost of ${plural(account.unknown_bills, "call")} whose bills are not known` : ""}`),

@@ -114,7 +114,8 @@ impl Chat {
             self.api.read(body).map_err(wrong)
         };
         let body = self.body(system, prompt);
-        let (answered, received) = self.endpoint.post(throttle, &body, read).await?;
+        let posted = self.endpoint.post(throttle, &body, read).await;
+        let (answered, received) = posted.map_err(|reply| self.with_stated_usage(reply))?;
         let text = match &answered.said {
             ChatContent::Text { text, .. } => text.as_str(),
             ChatContent::Refused(_) | ChatContent::Nothing(_) => "",
@@ -134,6 +135,19 @@ impl Chat {
             ChatContent::Nothing(reason) => {
                 Err(Reply { usage, ..self.endpoint.unreadable(&received, reason.to_owned()) })
             }
+        }
+    }
+
+    /// The reply of an error, with the usage that its body states, if any.
+    fn with_stated_usage(&self, reply: Reply) -> Reply {
+        let body = reply.delivery.status.map(|_| reply.text.as_bytes());
+        match body.and_then(|body| self.api.read(body).ok()).map(|read| read.usage) {
+            Some(Usage { input_tokens, output_tokens, .. })
+                if input_tokens.or(output_tokens).is_some() =>
+            {
+                Reply { usage: Usage { input_tokens, output_tokens, ..reply.usage }, ..reply }
+            }
+            _ => reply,
         }
     }
 

@@ -215,6 +215,18 @@ async fn votes_keep_to_the_lines_limit() {
 }
 
 #[tokio::test]
+async fn an_error_takes_nothing_unless_it_states_its_usage() {
+    let stated = r#"{"error": "late", "usage": {"prompt_tokens": 12, "completion_tokens": 3}}"#;
+    for (body, tokens) in [("oops", 0), (stated, 12)] {
+        let server = Server::start([Action::Status(500, ("", String::new()), body.into())]);
+        let solver = llm(solver_keys(&server.url("/v1"), json!({})));
+        let reply = solver.call(&question(), &line(None)).await;
+        assert_eq!(reply.usage.input_tokens, Some(tokens), "{body}");
+        assert_eq!(reply.delivery.status, Some(500));
+    }
+}
+
+#[tokio::test]
 async fn a_vote_that_met_a_429_is_asked_for_again_and_a_broken_one_is_not() {
     let acts = [status(429), status(500), completion("#### 4"), completion("#### 4")];
     let server = Server::start(acts);
