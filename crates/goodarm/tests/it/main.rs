@@ -4,6 +4,7 @@ mod book;
 mod calibrate;
 mod ends;
 mod files;
+mod forecast_bills;
 mod forecasts;
 mod hostile;
 mod label;

@@ -1,0 +1,290 @@
+//! Dry runs against real runs: five jobs, each run ten times against a mock model whose bills are known. The mock's
+//! answers score as the job's `[expect]` says, so the tests are about money and not about quality.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Mutex;
+
+use goodarm_testing::{Action, Server, TestFolder};
+use serde_json::{Value, json};
+
+use crate::tool::ok;
+
+const RUNS: u64 = 10;
+
+/// A small random stream, of its own for every call.
+struct Draws(u64);
+
+impl Draws {
+    fn at(seed: u64, subject: &str, call: u64) -> Self {
+        let mix = |sum: u64, byte: u8| {
+            (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(17)
+        };
+        Self(subject.bytes().fold(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ call, mix))
+    }
+
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        #[expect(clippy::cast_precision_loss, reason = "53 bits")]
+        let high = ((z ^ (z >> 31)) >> 11) as f64;
+        high / 9_007_199_254_740_992.0
+    }
+
+    fn between(&mut self, low: u64, high: u64) -> u64 {
+        #[expect(clippy::cast_precision_loss, reason = "small")]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+        let step = (self.uniform() * (high - low + 1) as f64) as u64;
+        low + step
+    }
+
+    fn coin(&mut self, mean: f64) -> bool {
+        self.uniform() < mean
+    }
+}
+
+/// What the mock replies: the text, and its number of tokens.
+type Speech = fn(model: &str, prompt: &str, draws: &mut Draws) -> (String, u64);
+
+/// A server of models that bill a token for about four bytes of the prompt.
+fn server(seed: u64, speech: Speech) -> Server {
+    let counts: Mutex<BTreeMap<String, u64>> = Mutex::default();
+    Server::with(move |request| {
+        let body = request.json();
+        let model = body["model"].as_str().expect("a model");
+        let prompt = body["messages"][0]["content"].as_str().expect("a prompt");
+        let subject = format!("{model} {prompt}");
+        let count = {
+            let mut counts = counts.lock().expect("no thread died");
+            let count = counts.entry(subject.clone()).or_default();
+            *count += 1;
+            *count
+        };
+        let mut of_text = Draws::at(0, &subject, 0);
+        let bytes = u64::try_from(prompt.len()).expect("small");
+        let prompt_tokens = bytes * of_text.between(90, 115) / 400 + 7;
+        let (text, tokens) = speech(model, prompt, &mut Draws::at(seed, &subject, count));
+        Action::Json(json!({
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": tokens},
+        }))
+    })
+}
+
+/// Answers whose text says whether they are good; each has this many more words.
+fn answers(count: usize, good: usize, words: fn(usize) -> usize) -> String {
+    let mut lines = String::new();
+    for index in 0..count {
+        let quality = if (index * 7) % count < good { "right" } else { "wrong" };
+        let more = "and so it goes on ".repeat(words(index) / 5);
+        let line = json!({
+            "id": format!("a{index}"),
+            "question": format!("What is the answer to number {index}?"),
+            "answer": format!("The {quality} one. {more}"),
+        });
+        let _ = writeln!(lines, "{line}");
+    }
+    lines
+}
+
+fn is_right(prompt: &str) -> bool {
+    prompt.contains("The right one")
+}
+
+/// What was printed, or measured.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    low: f64,
+    median: f64,
+    high: f64,
+}
+
+impl Range {
+    fn holds(&self, value: f64) -> bool {
+        // Printed amounts are rounded.
+        self.low * 0.99 <= value && value <= self.high * 1.01
+    }
+
+    /// Of printed words such as `about 12 … (10 to 14`, the numbers.
+    fn read(said: &str, about: &str, unit: &str) -> Self {
+        let number = |text: &str| -> f64 {
+            let text: String = text.chars().filter(|it| !matches!(it, '$' | ',')).collect();
+            let text = text.split_whitespace().next().unwrap_or_default();
+            text.parse().unwrap_or_else(|_| panic!("{text:?}: {said}"))
+        };
+        let (_, after) = said.split_once(about).unwrap_or_else(|| panic!("{about:?}: {said}"));
+        let (median, after) = after.split_once(unit).unwrap_or_else(|| panic!("{unit:?}: {said}"));
+        let (_, range) = after.split_once('(').unwrap_or_else(|| panic!("no range: {said}"));
+        let (low, high) = range.split_once(" to ").unwrap_or_else(|| panic!("no range: {said}"));
+        Self { low: number(low), median: number(median), high: number(high) }
+    }
+}
+
+/// The middle one, or the mean of the two.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
+}
+
+/// Compares the dry run of a job with ten runs. `job` gets the server's address in place of `URL`.
+fn compare(name: &str, files: &[(&str, &str)], job: &str, speech: Speech, counted: &str) {
+    let place = TestFolder::new(files);
+    let (mut certified, mut spent, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut said = String::new();
+    for seed in 1..=RUNS {
+        let server = server(seed, speech);
+        place.write("job.toml", &job.replace("URL", &server.url("/v1")));
+        let (file, output) = (place.argument("job.toml"), place.argument(&format!("run{seed}")));
+        if seed == 1 {
+            said = ok(&["run", &file, "--dry-run"]);
+        }
+        ok(&["run", &file, "--output", &output, "--quiet"]);
+        let summary = place.json(&format!("run{seed}/summary.json"));
+        notes.push(summary["notes"].clone());
+        certified.push(summary["certified"].as_f64().expect("a count"));
+        spent.push(amount(&summary["money"]["spent"]));
+    }
+    let forecast = said.lines().find(|line| line.starts_with("If ")).expect("a forecast");
+    eprintln!("{name}: {forecast}\n  certified {certified:?}\n  spent {spent:?}");
+    assert!(notes.iter().all(|it| *it == json!([])), "{name}: no warnings, not {notes:?}");
+    check(name, Range::read(forecast, ", about ", counted), certified);
+    check(name, Range::read(forecast, "for about ", " ("), spent);
+}
+
+fn amount(value: &Value) -> f64 {
+    value.as_str().and_then(|text| text.parse().ok()).expect("an amount")
+}
+
+fn check(name: &str, forecast: Range, real: Vec<f64>) {
+    let held = real.iter().filter(|&&value| forecast.holds(value)).count();
+    assert!(held >= 8, "{name}: {forecast:?} holds {held} of {real:?}");
+    let ratio = median(real.clone()) / forecast.median;
+    assert!((1.0 / 1.5..=1.5).contains(&ratio), "{name}: {forecast:?} and {real:?}");
+}
+
+const HEAD: &str = "candidates = \"answers.jsonl\"\nunit = \"dollars\"\ndelta = 0.05\nconcurrency = 4\n\
+    [expect]\ngood = 0.6\ngood_mean = 0.95\nbad_mean = 0.2\n";
+const CHEAP: &str = "metered = { input = 0.15, output = 0.60, per = 1000000 }\n";
+
+fn judge(name: &str, prompt: &str, keys: &str) -> String {
+    format!(
+        "[[verifiers]]\nname = \"{name}\"\nkind = \"llm\"\nurl = \"URL\"\nmodel = \"{name}\"\n\
+         prompt = \"{prompt}\"\n{keys}"
+    )
+}
+
+fn yes_or_no(_: &str, prompt: &str, draws: &mut Draws) -> (String, u64) {
+    let mean = if is_right(prompt) { 0.95 } else { 0.2 };
+    let word = if draws.coin(mean) { "Yes" } else { "No" };
+    (word.to_owned(), draws.between(1, 3))
+}
+
+const ASKED: &str = "{{ question }}\\nAnswer: {{ answer }}\\nIs that right? Say yes or no.";
+
+#[test]
+fn a_judge_with_short_prompts() {
+    let keys = format!("max_tokens = 5\nthreshold = 0.5\n{CHEAP}");
+    let job = format!("budget = 0.002\n{HEAD}{}", judge("judge", ASKED, &keys));
+    let files = [("answers.jsonl", &*answers(40, 24, |_| 5))];
+    compare("short prompts", &files, &job, yes_or_no, " will be certified");
+}
+
+#[test]
+fn a_judge_with_long_prompts() {
+    let keys = format!("max_tokens = 5\nthreshold = 0.5\n{CHEAP}");
+    let job = format!("budget = 0.2\n{HEAD}{}", judge("judge", ASKED, &keys));
+    let files = [("answers.jsonl", &*answers(30, 18, |index| 800 + 150 * (index % 12)))];
+    compare("long prompts", &files, &job, yes_or_no, " will be certified");
+}
+
+fn cascade(model: &str, prompt: &str, draws: &mut Draws) -> (String, u64) {
+    let (word, tokens) = yes_or_no(model, prompt, draws);
+    if model == "cheap" {
+        return (word, tokens);
+    }
+    let score = if word == "Yes" { 10 } else { 0 };
+    (format!("I weighed every argument for a while. {score}"), draws.between(40, 90))
+}
+
+#[test]
+fn a_check_a_cheap_judge_and_an_expensive_one() {
+    let check = "[[verifiers]]\nname = \"format\"\nkind = \"check\"\ncheck = \"regex\"\npattern = \"one\"\n";
+    let cheap = format!("max_tokens = 5\nthreshold = 0.5\n{CHEAP}");
+    let expensive = "parse = \"number\"\nrange = [0, 10]\nscores = \"binary\"\nmax_tokens = 200\n\
+        threshold = 0.5\nmetered = { input = 3, output = 15, per = 1000000 }\n";
+    let graded =
+        "{{ question }}\\nAnswer: {{ answer }}\\nThink, then grade it with a number from 0 to 10.";
+    let job = format!(
+        "budget = 0.2\n{HEAD}{check}{}{}",
+        judge("cheap", ASKED, &cheap),
+        judge("expensive", graded, expensive)
+    );
+    let files = [("answers.jsonl", &*answers(30, 18, |index| 20 + index))];
+    compare("cascade", &files, &job, cascade, " will be certified");
+}
+
+fn rubric(_: &str, prompt: &str, draws: &mut Draws) -> (String, u64) {
+    let mean = if is_right(prompt) { 0.8 } else { 0.3 };
+    let mut score = || {
+        let noise = draws.uniform() + draws.uniform() + draws.uniform() - 1.5;
+        ((mean + 0.35 * noise) * 100.0_f64).round().clamp(0.0, 100.0) / 100.0
+    };
+    let reply = json!({"clear": score(), "correct": score(), "polite": score()});
+    (reply.to_string(), draws.between(24, 36))
+}
+
+#[test]
+fn a_rubric_with_three_criteria() {
+    let criteria: String = ["clear", "correct", "polite"]
+        .map(|name| {
+            format!("[[verifiers.criteria]]\nname = \"{name}\"\npointer = \"/{name}\"\nthreshold = 0.5\n")
+        })
+        .concat();
+    let asked = "{{ question }}\\nAnswer: {{ answer }}\\nGrade it as JSON with clear, correct and polite, \
+                 each from 0 to 1.";
+    let keys = format!("parse = \"json\"\nmax_tokens = 80\n{CHEAP}{criteria}");
+    let head = HEAD.replace("good_mean = 0.95", "good_mean = 0.8").replace("0.2\n", "0.3\n");
+    let job = format!("budget = 0.01\n{head}{}", judge("rubric", asked, &keys));
+    let files = [("answers.jsonl", &*answers(24, 14, |_| 30))];
+    compare("rubric", &files, &job, rubric, " will be certified");
+}
+
+/// The right answer to a question is its number; some questions are hard to generate an answer for.
+fn solve(model: &str, prompt: &str, draws: &mut Draws) -> (String, u64) {
+    let mut of_question = Draws::at(0, prompt, 0);
+    let right = if model == "generator" {
+        // Beta(1.05, 0.45): mean 0.7, correlation 0.4.
+        let theta = of_question.uniform().powf(1.0 / 1.05) / {
+            let (x, y) = (of_question.uniform().powf(1.0 / 1.05), of_question.uniform().powf(2.2));
+            (x + y).max(1.0)
+        };
+        theta.clamp(0.05, 0.95)
+    } else {
+        0.8
+    };
+    let number = prompt.split_whitespace().find_map(|word| word.parse::<u64>().ok()).unwrap_or(0);
+    let answer = if draws.coin(right) { number } else { number + draws.between(1, 3) };
+    (format!("Let me think about it.\n#### {answer}"), draws.between(60, 160))
+}
+
+#[test]
+fn questions_with_a_generator_and_a_solver() {
+    let questions: String = (0..20)
+        .map(|index| {
+            let question = format!("Which number is {} if you think of it?", 100 + index);
+            format!("{}\n", json!({"id": format!("q{index}"), "question": question}))
+        })
+        .collect();
+    let model = "kind = \"llm\"\nurl = \"URL\"\nmax_tokens = 300\nextract = \"gsm8k\"\n\
+        prompt = \"{{ question }}\\nThink step by step, and end with #### and the number.\"\n";
+    let job = format!(
+        "questions = \"questions.jsonl\"\nbudget = 60000\nunit = \"tokens\"\ndelta = 0.05\nconcurrency = 4\n\
+         [expect]\ngood = 0.7\ngood_mean = 0.8\nbad_mean = 0.1\n\
+         [generator]\nmodel = \"generator\"\n{model}\
+         [[verifiers]]\nname = \"solver\"\nrole = \"solver\"\nmodel = \"solver\"\nthreshold = 0.4\n{model}"
+    );
+    let files = [("questions.jsonl", &*questions)];
+    compare("questions", &files, &job, solve, " of 20 questions");
+}
