@@ -76,6 +76,7 @@ fn problem(arm_count: usize, delta: f64, guarantee: Guarantee, scores: ScoreMode
         .map(|&price| AttributeSpec {
             name: price.to_string(),
             price: f64::from(u32::try_from(price).expect("small")),
+            expected: None,
             threshold: THRESHOLD,
             scores,
         })

@@ -16,6 +16,7 @@ fn problem() -> Result<Problem, Box<dyn Error>> {
     let attribute = |name: &str, price, threshold, scores| AttributeSpec {
         name: name.into(),
         price,
+        expected: None,
         threshold,
         scores,
     };

@@ -43,6 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .map(|(name, price)| AttributeSpec {
             name: (*name).into(),
             price,
+            expected: None,
             threshold: 0.5,
             scores: ScoreModel::Binary,
         })

@@ -62,9 +62,9 @@ impl BillTotals {
         (count > 0).then(|| Cost::from_picos(self.spent.picos().div_ceil(count)))
     }
 
-    /// The mean cost of a call, where the ceiling counts as one more bill.
-    pub(crate) fn mean(&self, ceiling: Cost) -> f64 {
-        ceiling.saturating_add(self.spent).units() / (real(self.count) + 1.0)
+    /// The mean cost of a call, where the expected one counts as one more bill.
+    pub(crate) fn mean(&self, expected: Cost) -> f64 {
+        expected.saturating_add(self.spent).units() / (real(self.count) + 1.0)
     }
 
     /// Whether all bills were the same, up to rounding.

@@ -16,6 +16,7 @@
 //! let judge = AttributeSpec {
 //!     name: "judge".into(),
 //!     price: 0.02,
+//!     expected: None,
 //!     threshold: 0.5,
 //!     scores: ScoreModel::Binary,
 //! };

@@ -43,6 +43,8 @@ pub struct AttributeSpec<M = f64> {
     pub name: String,
     /// The most that one call may cost; c in the paper, where every call costs just that.
     pub price: M,
+    /// The bill to expect before any is known, more than 0 and at most the price; `None` for the price.
+    pub expected: Option<M>,
     /// The mean score that an arm must reach; ξ in the paper.
     pub threshold: f64,
     /// What is known about the scores before any is seen.
@@ -75,6 +77,13 @@ impl Amount for Cost {
     fn to_budget(&self) -> Result<Cost, CostError> {
         self.checked()
     }
+}
+
+/// An expected bill, if one is given; the outer `None` if it is not more than 0 and at most the price.
+fn checked_expected<M: Amount>(expected: Option<&M>, price: Cost) -> Option<Option<Cost>> {
+    let Some(expected) = expected else { return Some(None) };
+    let expected = expected.to_price().ok()?;
+    (expected > Cost::ZERO && expected <= price).then_some(Some(expected))
 }
 
 /// What is known about an attribute's scores before any is seen. It is declared, never estimated:
@@ -163,6 +172,12 @@ pub enum SpecError {
     #[error("price of attribute {attribute}: a price must be more than 0")]
     PriceZero {
         /// Whose price.
+        attribute: usize,
+    },
+    /// An expected bill must be more than 0 and at most the price.
+    #[error("expected bill of attribute {attribute}: it is not more than 0 and at most the price")]
+    Expected {
+        /// Whose bill.
         attribute: usize,
     },
     /// A threshold must be strictly between 0 and 1, or within the declared range.
@@ -314,6 +329,8 @@ impl Attribute {
         if price == Cost::ZERO {
             return Err(SpecError::PriceZero { attribute });
         }
+        let expected = checked_expected(spec.expected.as_ref(), price);
+        let expected = expected.ok_or(SpecError::Expected { attribute })?;
         let (lowest, highest) = spec.scores.range();
         let allowed = -SCORE_ABS_MAX..=SCORE_ABS_MAX;
         let is_range = allowed.contains(&lowest) && allowed.contains(&highest);
@@ -334,7 +351,7 @@ impl Attribute {
                 return Err(SpecError::Lowest { attribute, value });
             }
         }
-        Ok(Self { name: spec.name.clone(), price, threshold, scores: spec.scores })
+        Ok(Self { name: spec.name.clone(), price, expected, threshold, scores: spec.scores })
     }
 }
 
@@ -371,6 +388,7 @@ impl Problem {
         for index in 0..attributes.len() {
             let lead = calls.leads[index];
             attributes[index].price = attributes[lead.index()].price;
+            attributes[index].expected = attributes[lead.index()].expected;
         }
         let proposes = (0..attributes.len()).any(|index| calls.propose(AttributeId::at(index)));
         let questions = design.questions.map(|it| Questions::new(it, &spec, proposes));
@@ -520,6 +538,15 @@ impl Problem {
             Role::Verifier(lead) => self.attribute(lead).price,
             Role::Generator(generator) => self.generators()[generator.index()].price,
         }
+    }
+
+    /// The bill to expect of a service before any is known. Panics on an unknown service.
+    pub fn expected_bill(&self, service: ServiceId) -> Cost {
+        let expected = match self.role(service).expect("a service of this problem") {
+            Role::Verifier(lead) => self.attribute(lead).expected,
+            Role::Generator(generator) => self.generators()[generator.index()].expected,
+        };
+        expected.unwrap_or_else(|| self.price(service))
     }
 
     /// The number that seeds recorded draws of a service: the index of its first attribute, or the number

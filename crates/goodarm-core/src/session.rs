@@ -52,13 +52,22 @@ pub struct Options {
     /// Upper bound on the expected cost of calls in flight, as a share of the unsettled budget. One call is
     /// always allowed. With more calls in flight, the next call is chosen with less information.
     pub in_flight_share: f64,
+    /// So many calls may be in flight whatever their share, if the unsettled budget is expected to pay for them.
+    pub in_flight_min: u32,
     /// Whether to stop, and keep the rest of the budget, when no arm has a realistic chance of a certificate.
     pub stop_when_hopeless: bool,
 }
 
+impl Options {
+    /// The options of a run: like the default, with four calls in flight even if money is short.
+    pub fn of_run(stop_when_hopeless: bool) -> Self {
+        Self { in_flight_min: 4, stop_when_hopeless, ..Self::default() }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
-        Self { in_flight_share: 0.02, stop_when_hopeless: false }
+        Self { in_flight_share: 0.02, in_flight_min: 1, stop_when_hopeless: false }
     }
 }
 
@@ -399,9 +408,13 @@ impl Session {
         if count == 0 || lane.is_slow() {
             return false;
         }
-        let bill = bill + lane.mean_bill;
         // The factor allows for the rounding of sums.
-        bill > in_flight_share * self.unsettled() * (1.0 + 1e-9)
+        let unsettled = self.unsettled() * (1.0 + 1e-9);
+        let least = self.options.in_flight_min;
+        if count < least && f64::from(least) * lane.mean_bill <= unsettled {
+            return false;
+        }
+        bill + lane.mean_bill > in_flight_share * unsettled
     }
 
     fn unsettled(&self) -> f64 {

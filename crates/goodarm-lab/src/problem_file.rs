@@ -72,7 +72,7 @@ const fn scores_of_the_paper() -> Scores {
 impl From<VerifierFile> for AttributeSpec {
     fn from(file: VerifierFile) -> Self {
         let VerifierFile { name, price, threshold, scores } = file;
-        Self { name, price, threshold, scores: scores.into() }
+        Self { name, price, expected: None, threshold, scores: scores.into() }
     }
 }
 

@@ -83,6 +83,7 @@ impl PySession {
         let attribute = |spec: &PyRef<'_, PySpec>| AttributeSpec {
             name: spec.name.clone(),
             price: spec.price.0,
+            expected: None,
             threshold: spec.threshold,
             scores: ScoreModel::from(spec.scores),
         };
@@ -98,6 +99,7 @@ impl PySession {
         let options = Options {
             in_flight_share: in_flight_share.unwrap_or(default.in_flight_share),
             stop_when_hopeless,
+            ..default
         };
         let session = py
             .detach(|| goodarm_core::Session::with_options(problem, policy, options))

@@ -360,6 +360,7 @@ impl QuestionTerms {
         let generator = |terms: &GeneratorTerms| GeneratorSpec {
             name: terms.name.clone(),
             price: terms.ceiling,
+            expected: None,
         };
         QuestionsSpec {
             count: self.count,
@@ -375,6 +376,7 @@ impl VerifierTerms {
         AttributeSpec {
             name: self.name.clone(),
             price: self.ceiling,
+            expected: None,
             threshold: self.threshold,
             scores: self.scores.into(),
         }

@@ -63,6 +63,7 @@ fn goodarm(policy: &str, arms: usize, attributes: usize, pulls: u32) -> f64 {
         .map(|&price| AttributeSpec {
             name: price.to_string(),
             price,
+            expected: None,
             threshold: 0.5,
             scores: ScoreModel::SubGaussian { sigma: 1.0, lowest: None },
         })

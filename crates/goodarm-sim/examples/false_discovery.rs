@@ -101,6 +101,7 @@ impl Cell {
         let attribute = |index: u32| AttributeSpec {
             name: index.to_string(),
             price: 1.0,
+            expected: None,
             threshold: 0.5,
             scores: ScoreModel::Binary,
         };

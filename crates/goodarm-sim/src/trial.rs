@@ -37,6 +37,9 @@ pub struct Method {
     /// The share of unsettled money that may be reserved at once.
     #[serde(default = "in_flight_share")]
     pub in_flight_share: f64,
+    /// So many calls may be in flight whatever their share.
+    #[serde(default = "in_flight_min")]
+    pub in_flight_min: u32,
     /// The share of the budget that a session begins with. The rest is added when the session has ended, as if the
     /// user raised the budget.
     pub budget_raised_at: Option<f64>,
@@ -69,6 +72,10 @@ fn in_flight_share() -> f64 {
     Options::default().in_flight_share
 }
 
+fn in_flight_min() -> u32 {
+    Options::default().in_flight_min
+}
+
 impl Method {
     /// A policy with its default settings.
     pub fn new(policy: &str, guarantee: Option<GuaranteeName>) -> Self {
@@ -81,6 +88,7 @@ impl Method {
             answers: AnswersKey::Joint,
             stop_when_hopeless: false,
             in_flight_share: in_flight_share(),
+            in_flight_min: in_flight_min(),
             budget_raised_at: None,
         }
     }
@@ -127,6 +135,7 @@ impl Method {
     ) -> Result<Session, TrialError> {
         let options = Options {
             in_flight_share: self.in_flight_share,
+            in_flight_min: self.in_flight_min,
             stop_when_hopeless: self.stop_when_hopeless,
         };
         Session::with_options(problem, policy, options).map_err(|reason| self.wrong(reason))

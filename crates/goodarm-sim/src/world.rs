@@ -167,7 +167,7 @@ impl World {
 
 /// An attribute of a world, whose threshold is a half.
 pub fn attribute(name: impl Into<String>, price: f64, scores: ScoreModel) -> AttributeSpec {
-    AttributeSpec { name: name.into(), price, threshold: 0.5, scores }
+    AttributeSpec { name: name.into(), price, expected: None, threshold: 0.5, scores }
 }
 
 impl Verifiers for World {

@@ -107,6 +107,7 @@ impl Cell {
         let attribute = |index: usize| AttributeSpec {
             name: index.to_string(),
             price: 1.0,
+            expected: None,
             threshold: self.threshold,
             scores,
         };

@@ -14,9 +14,11 @@ use crate::units::ServiceId;
 pub struct Lane {
     /// The most that one call may cost.
     pub price: Cost,
+    /// The bill to expect before any is known.
+    pub expected: Cost,
     /// All bills so far.
     pub bills: BillTotals,
-    /// The mean cost of a call, where the ceiling counts as one more bill.
+    /// The mean cost of a call, where the expected one counts as one more bill.
     pub mean_bill: f64,
     /// Whether one more call fits the budget.
     pub is_affordable: bool,
@@ -26,11 +28,12 @@ pub struct Lane {
 }
 
 impl Lane {
-    fn new(price: Cost) -> Self {
+    fn new(price: Cost, expected: Cost) -> Self {
         Self {
             price,
+            expected,
             bills: BillTotals::NONE,
-            mean_bill: price.units(),
+            mean_bill: expected.units(),
             in_flight_count: 0,
             limit: None,
             is_affordable: false,
@@ -70,8 +73,8 @@ pub(crate) struct Funds {
 
 impl Funds {
     pub(super) fn new(problem: &Problem) -> Self {
-        let lanes: Vec<Lane> =
-            problem.services().map(|service| Lane::new(problem.price(service))).collect();
+        let lane = |service| Lane::new(problem.price(service), problem.expected_bill(service));
+        let lanes: Vec<Lane> = problem.services().map(lane).collect();
         let price_max = lanes.iter().map(|lane| lane.price).max().unwrap_or(Cost::ZERO);
         let ledger = Ledger::new(problem.budget());
         let mut funds = Self { ledger, lanes, price_max, all_affordable: false };
@@ -126,7 +129,7 @@ impl Funds {
     pub(super) fn count_bill(&mut self, service: ServiceId, bill: Cost) {
         let lane = &mut self.lanes[service.index()];
         lane.bills.take(bill);
-        lane.mean_bill = lane.bills.mean(lane.price);
+        lane.mean_bill = lane.bills.mean(lane.expected);
     }
 
     /// Raises the budget; false, and no change, if it would be lowered.

@@ -212,6 +212,7 @@ mod tests {
         let attribute = AttributeSpec {
             name: "a".into(),
             price: 1.0,
+            expected: None,
             threshold: 0.5,
             scores: ScoreModel::Binary,
         };

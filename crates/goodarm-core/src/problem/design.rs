@@ -13,6 +13,7 @@ use thiserror::Error;
 use crate::cost::{Cost, CostError};
 use crate::problem::{
     ARMS_MAX, ATTRIBUTES_MAX, Amount, Attribute, Guarantee, ProblemSpec, ScoreModel,
+    checked_expected,
 };
 use crate::units::{ArmId, AttributeId, GeneratorId, Label, QuestionId, ServiceId};
 
@@ -70,6 +71,8 @@ pub struct GeneratorSpec<M = f64> {
     pub name: String,
     /// The most that one answer may cost.
     pub price: M,
+    /// The bill to expect before any is known, more than 0 and at most the price; `None` for the price.
+    pub expected: Option<M>,
 }
 
 /// What is wrong with a [`Design`].
@@ -146,6 +149,9 @@ pub enum DesignError {
     /// A price must not be zero.
     #[error("price of generator {0}: a price must be more than 0")]
     GeneratorPriceZero(usize),
+    /// An expected bill must be more than 0 and at most the price.
+    #[error("expected bill of generator {0}: it is not more than 0 and at most the price")]
+    GeneratorExpected(usize),
     /// With generators, `candidates_max` must be 1 to [`PROPOSED_ANSWERS_MAX`].
     #[error("candidates max: {0} is not between 1 and {PROPOSED_ANSWERS_MAX}")]
     CandidatesMax(usize),
@@ -289,7 +295,11 @@ impl Questions {
             let failed = |reason| DesignError::GeneratorPrice { generator: index, reason };
             match spec.price.to_price().map_err(failed)? {
                 Cost::ZERO => Err(DesignError::GeneratorPriceZero(index)),
-                price => Ok(GeneratorSpec { name: spec.name, price }),
+                price => {
+                    let expected = checked_expected(spec.expected.as_ref(), price);
+                    let expected = expected.ok_or(DesignError::GeneratorExpected(index))?;
+                    Ok(GeneratorSpec { name: spec.name, price, expected })
+                }
             }
         };
         Ok(Self {

@@ -57,6 +57,7 @@ pub(crate) fn random_problem(seed: u64) -> Problem {
     let attribute = |(index, &scores): (usize, &ScoreModel)| AttributeSpec {
         name: index.to_string(),
         price: 1.0 + f64::from(u8::try_from(index).expect("few")) / 2.0,
+        expected: None,
         threshold: 0.3 + 0.3 * random.uniform(),
         scores,
     };
@@ -71,7 +72,8 @@ pub(crate) fn random_problem(seed: u64) -> Problem {
     }
     let makes_one = |by: &ScoredBy| *by == ScoredBy::Votes { proposes: true };
     let generator_min = u64::from(answers.is_empty() && !scored_by.iter().any(makes_one));
-    let generator = |index: u64| GeneratorSpec { name: index.to_string(), price: 3.0 };
+    let generator =
+        |index: u64| GeneratorSpec { name: index.to_string(), price: 3.0, expected: None };
     let generators = (0..generator_min.max(random.below(3))).map(generator).collect();
     let arms = if has_questions { answers.len() } else { pick(&mut random, &[1, 3, 8]) };
     let questions =

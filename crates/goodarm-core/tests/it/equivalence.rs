@@ -90,6 +90,7 @@ fn session(algorithm: &Transcription) -> Session {
         .map(|(index, (&cost, &threshold))| AttributeSpec {
             name: index.to_string(),
             price: f64::from(u32::try_from(cost).expect("a small price")),
+            expected: None,
             threshold,
             scores: ScoreModel::SubGaussian { sigma: 1.0, lowest: None },
         })

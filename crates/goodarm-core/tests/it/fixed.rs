@@ -15,6 +15,7 @@ fn spec(arms: usize, budget: f64) -> ProblemSpec {
     let attribute = |name: &str, scores| AttributeSpec {
         name: name.into(),
         price: 1.0,
+        expected: None,
         threshold: 0.5,
         scores,
     };
@@ -108,7 +109,7 @@ fn void_calls_are_made_again_and_failed_ones_count() {
 
 /// Three questions with one answer, a solver and two generators.
 fn questions(candidates_max: usize, budget: f64) -> Problem {
-    let maker = |name: &str| GeneratorSpec { name: name.into(), price: 1.0 };
+    let maker = |name: &str| GeneratorSpec { name: name.into(), price: 1.0, expected: None };
     let design = Design {
         scored_by: vec![ScoredBy::OwnCalls, ScoredBy::Votes { proposes: false }],
         questions: Some(QuestionsSpec {

@@ -24,6 +24,7 @@ fn transcript() -> String {
     let attribute = |name: &str, price| AttributeSpec {
         name: name.into(),
         price,
+        expected: None,
         threshold: 0.6,
         scores: ScoreModel::Binary,
     };

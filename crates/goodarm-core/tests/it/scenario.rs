@@ -48,7 +48,7 @@ fn attribute(random: &mut Random, index: usize) -> (AttributeSpec, ScoreLaw, Bil
         }
     };
     let threshold = 0.3 + 0.5 * random.uniform();
-    (AttributeSpec { name: index.to_string(), price, threshold, scores }, law, bill)
+    (AttributeSpec { name: index.to_string(), price, expected: None, threshold, scores }, law, bill)
 }
 
 pub(crate) fn random_scenario(seed: u64) -> Scenario {
@@ -91,6 +91,7 @@ pub(crate) fn random_scenario(seed: u64) -> Scenario {
     let options = Options {
         in_flight_share: pick(&mut random, &[0.02, 0.3, 1.0]),
         stop_when_hopeless: random.below(3) == 0,
+        ..Options::default()
     };
     Scenario {
         problem: Problem::new(spec).expect("a sound problem"),

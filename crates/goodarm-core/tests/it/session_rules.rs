@@ -42,8 +42,8 @@ use std::sync::{Arc, Mutex};
 
 use goodarm_core::policy::{Choice, Policy};
 use goodarm_core::{
-    ArmId, Ask, AttributeId, AttributeSpec, Books, Call, Cost, Guarantee, Options, Problem,
-    ProblemSpec, ScoreModel, Session, Target,
+    ArmId, Ask, AttributeId, AttributeSpec, Books, Call, Cost, Design, GeneratorSpec, Guarantee,
+    Options, Problem, ProblemSpec, QuestionsSpec, ScoreModel, Session, Target,
 };
 
 use crate::doors::Doors;
@@ -66,6 +66,7 @@ fn spec(arms: usize, guarantee: Guarantee, scores: &[ScoreModel]) -> ProblemSpec
     let attribute = |(index, &scores): (usize, &ScoreModel)| AttributeSpec {
         name: format!("attribute {index}"),
         price: 1.0,
+        expected: None,
         threshold: 0.5,
         scores,
     };
@@ -195,6 +196,44 @@ fn calls_in_flight_are_limited_by_what_they_are_expected_to_cost() {
     let expected = f64::from(u32::try_from(in_flight.len()).unwrap()) * mean_bill;
     assert!((100.0..=120.0).contains(&expected), "{expected}");
     assert!(in_flight.len() > 100, "2 % of 5,800, at little more than 1 each: {}", in_flight.len());
+}
+
+/// Before the first bill, what is expected limits the calls in flight; the ceiling is reserved all the same.
+#[test]
+fn the_first_calls_are_limited_by_the_expected_bill_and_reserved_at_their_ceiling() {
+    let mut spec = spec(2000, Guarantee::Union, &[ScoreModel::Binary]);
+    (spec.attributes[0].price, spec.budget) = (60.0, 6000.0);
+    spec.attributes[0].expected = Some(3.0);
+    let policy = goodarm_core::policy::by_name("uniform", &Default::default()).expect("its name");
+    let mut session = Session::new(problem(spec), policy);
+    let mut in_flight = Vec::new();
+    while let Ask::Call(pull) = session.ask().expect("a good policy") {
+        in_flight.push(pull);
+    }
+    assert_eq!(in_flight.len(), 40, "2 % of 6,000, at 3 each");
+    assert_eq!(session.books().ledger().reserved(), Cost::from_units(40 * 60));
+    session.tell(in_flight[0].ticket, 1.0, Cost::from_units(1)).expect("it is in flight");
+    let mean_bill = session.books().lane_of(FIRST).mean_bill;
+    assert!((mean_bill - 2.0).abs() < 1e-12, "the mean of 3 and 1, not {mean_bill}");
+}
+
+#[test]
+fn an_expected_bill_is_more_than_nothing_and_at_most_the_price() {
+    for (expected, is_valid) in [(0.0, false), (1.0, true), (0.1, true), (1.1, false)] {
+        let mut spec = spec(1, Guarantee::Union, &[ScoreModel::Binary]);
+        spec.attributes[0].expected = Some(expected);
+        assert_eq!(Problem::new(spec).is_ok(), is_valid, "{expected}");
+        let generator = GeneratorSpec { name: "g".into(), price: 1.0, expected: Some(expected) };
+        let questions = QuestionsSpec {
+            count: 1,
+            answers: Vec::new(),
+            generators: vec![generator],
+            candidates_max: 1,
+        };
+        let design = Design { scored_by: Vec::new(), questions: Some(questions) };
+        let spec = self::spec(0, Guarantee::Lent, &[ScoreModel::Binary]);
+        assert_eq!(Problem::designed(spec, design).is_ok(), is_valid, "{expected}");
+    }
 }
 
 fn round_robin() -> Box<dyn goodarm_core::Policy + Send> {

@@ -137,7 +137,7 @@ pub(super) fn opening(job: &Job, problem: Problem) -> Balance<Session> {
     };
     let policy =
         policy::by_name(&settings.policy, &parameters).expect("the job's policy is checked");
-    let options = Options { stop_when_hopeless: settings.stop_when_hopeless, ..Options::default() };
+    let options = Options::of_run(settings.stop_when_hopeless);
     let mut session = Session::with_options(problem, policy, options)
         .expect("the default share of money in flight is valid");
     // The session must know which services are people, because this changes which calls it asks for.

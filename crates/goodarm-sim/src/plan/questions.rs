@@ -75,8 +75,11 @@ impl PlanSpec {
         seed: u64,
     ) -> QuestionWorld {
         let good = self.good_share();
-        let generator =
-            |it: &PlanGenerator| GeneratorSpec { name: it.name.clone(), price: it.price };
+        let generator = |it: &PlanGenerator| GeneratorSpec {
+            name: it.name.clone(),
+            price: it.price,
+            expected: None,
+        };
         let description = QuestionDescription {
             questions: count,
             given: match self.given_each.is_empty() {

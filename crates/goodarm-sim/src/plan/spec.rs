@@ -140,6 +140,7 @@ impl PlanVerifier {
         AttributeSpec {
             name: self.name.clone(),
             price: self.price,
+            expected: None,
             threshold: self.threshold,
             scores: noise::model(self.scores),
         }

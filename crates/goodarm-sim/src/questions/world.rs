@@ -105,7 +105,11 @@ impl QuestionWorld {
             questions: QuestionsSpec {
                 count: spec.questions,
                 answers: Vec::new(),
-                generators: vec![GeneratorSpec { name: "model".into(), price: spec.generation }],
+                generators: vec![GeneratorSpec {
+                    name: "model".into(),
+                    price: spec.generation,
+                    expected: None,
+                }],
                 candidates_max: spec.candidates_max,
             },
             kind: Kind::Invented(Invented {
@@ -139,7 +143,7 @@ impl QuestionWorld {
             pool.candidate.map(|label| (QuestionId::at(index), label))
         };
         let given = pools.iter().enumerate().filter_map(given);
-        let fresh = || vec![GeneratorSpec { name: "model".into(), price: tokens }];
+        let fresh = || vec![GeneratorSpec { name: "model".into(), price: tokens, expected: None }];
         let questions = QuestionsSpec {
             count: pools.len(),
             answers: if spec.given { given.collect() } else { Vec::new() },

@@ -21,7 +21,8 @@ const BILLION: u64 = 1_000_000_000;
 
 /// A process as a user would get it.
 fn process(scores: ScoreModel, threshold: f64) -> Process {
-    let attribute = AttributeSpec { name: String::new(), price: 1.0, threshold, scores };
+    let attribute =
+        AttributeSpec { name: String::new(), price: 1.0, expected: None, threshold, scores };
     let problem = Problem::new(ProblemSpec {
         arms: 1,
         attributes: alloc::vec![attribute],

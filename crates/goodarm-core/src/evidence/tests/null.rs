@@ -224,7 +224,8 @@ fn a_row_of_weights_is_never_rewritten() {
 #[test]
 fn a_pair_keeps_the_weights_of_its_first_dispatch() {
     let scores = ScoreModel::Binary;
-    let attribute = AttributeSpec { name: "judge".into(), price: 1.0, threshold: 0.5, scores };
+    let attribute =
+        AttributeSpec { name: "judge".into(), price: 1.0, expected: None, threshold: 0.5, scores };
     let problem = Problem::new(ProblemSpec {
         arms: 40,
         attributes: alloc::vec![attribute],

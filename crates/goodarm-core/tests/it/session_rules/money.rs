@@ -169,6 +169,21 @@ fn a_share_of_the_money_limits_what_is_in_flight() {
     }
 }
 
+/// A few calls are always allowed, unless the money is not expected to pay for them.
+#[test]
+fn little_money_is_spent_one_call_at_a_time() {
+    for (budget, in_flight_min, calls) in [(3.0, 4, 1), (4.0, 4, 4), (100.0, 4, 4), (100.0, 1, 2)] {
+        let options = Options { in_flight_min, ..Options::default() };
+        let mut session =
+            Session::with_options(problem(binary(budget)), round_robin(), options).unwrap();
+        let mut count = 0;
+        while let Ask::Call(_) = session.ask().unwrap() {
+            count += 1;
+        }
+        assert_eq!(count, calls, "a budget of {budget}, at least {in_flight_min}");
+    }
+}
+
 #[test]
 fn options_out_of_range_are_refused() {
     for in_flight_share in [0.0, -1.0, 1.01, f64::INFINITY, f64::NAN] {

@@ -23,7 +23,7 @@ const PROPOSING: ScoredBy = ScoredBy::Votes { proposes: true };
 const PLAIN: ScoredBy = ScoredBy::Votes { proposes: false };
 
 fn maker(price: f64) -> GeneratorSpec {
-    GeneratorSpec { name: format!("maker at {price}"), price }
+    GeneratorSpec { name: format!("maker at {price}"), price, expected: None }
 }
 
 /// Votes as the first attribute, a judge of single answers as the second if there is one.

@@ -208,6 +208,7 @@ fn a_missing_exact_score_frees_no_part_of_delta() {
         spec.attributes.push(goodarm_core::AttributeSpec {
             name: "judge".into(),
             price: 1.0,
+            expected: None,
             threshold: 0.5,
             scores: BINARY,
         });

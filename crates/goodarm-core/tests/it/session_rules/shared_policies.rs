@@ -66,7 +66,7 @@ fn question(guarantee: Guarantee, scored_by: ScoredBy, budget: f64) -> Problem {
     let questions = QuestionsSpec {
         count: 1,
         answers: Vec::new(),
-        generators: vec![GeneratorSpec { name: "maker".into(), price: 1.0 }],
+        generators: vec![GeneratorSpec { name: "maker".into(), price: 1.0, expected: None }],
         candidates_max: 3,
     };
     let spec = ProblemSpec { budget, ..spec(0, guarantee, &[ScoreModel::Binary]) };
@@ -98,7 +98,7 @@ fn an_answer_that_votes_have_proved_is_certified_when_it_is_made() {
     let questions = QuestionsSpec {
         count: 1,
         answers: vec![(QuestionId(0), Label(0))],
-        generators: vec![GeneratorSpec { name: "maker".into(), price: 1.0 }],
+        generators: vec![GeneratorSpec { name: "maker".into(), price: 1.0, expected: None }],
         candidates_max: 3,
     };
     let spec = ProblemSpec { budget: 1e3, ..spec(1, Guarantee::Union, &[ScoreModel::Binary]) };

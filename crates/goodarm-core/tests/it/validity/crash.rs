@@ -149,6 +149,7 @@ fn session() -> Session {
     let coin = AttributeSpec {
         name: "coin".into(),
         price: 1.0,
+        expected: None,
         threshold: 0.5,
         scores: ScoreModel::Binary,
     };

@@ -144,6 +144,7 @@ fn problem(reading: Reading) -> Problem {
     let judge = AttributeSpec {
         name: "judge".into(),
         price: 1.0,
+        expected: None,
         threshold: THRESHOLD,
         scores: ScoreModel::SubGaussian { sigma: SIGMA, lowest: Some(-10.0) },
     };

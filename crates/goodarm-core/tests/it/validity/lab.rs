@@ -129,6 +129,7 @@ impl Lab {
         let attribute = |index: usize| AttributeSpec {
             name: format!("attribute {index}"),
             price: PRICES[index],
+            expected: None,
             threshold: THRESHOLDS[index],
             scores: self.scores.declared,
         };

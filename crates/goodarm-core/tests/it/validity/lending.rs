@@ -38,6 +38,7 @@ impl Honest {
         let judge = AttributeSpec {
             name: "judge".into(),
             price: 1.0,
+            expected: None,
             threshold: 0.5,
             scores: ScoreModel::Binary,
         };

@@ -18,13 +18,18 @@ const MAKER: Source = Source::Generator(GeneratorId(0));
 
 /// Questions without given answers, which votes propose and a generator makes.
 fn questions(guarantee: Guarantee, count: usize, threshold: f64, delta: f64) -> Books {
-    let votes =
-        AttributeSpec { name: "votes".into(), price: 1.0, threshold, scores: ScoreModel::Binary };
+    let votes = AttributeSpec {
+        name: "votes".into(),
+        price: 1.0,
+        expected: None,
+        threshold,
+        scores: ScoreModel::Binary,
+    };
     let spec = ProblemSpec { arms: 0, attributes: vec![votes], budget: 1e6, delta, guarantee };
     let questions = QuestionsSpec {
         count,
         answers: Vec::new(),
-        generators: vec![GeneratorSpec { name: "maker".into(), price: 1.0 }],
+        generators: vec![GeneratorSpec { name: "maker".into(), price: 1.0, expected: None }],
         candidates_max: 4,
     };
     let scored_by = vec![ScoredBy::Votes { proposes: true }];
@@ -497,6 +502,7 @@ fn judged(guarantee: Guarantee, delta: f64) -> Books {
     let judge = AttributeSpec {
         name: "judge".into(),
         price: 1.0,
+        expected: None,
         threshold: 0.5,
         scores: ScoreModel::Binary,
     };
@@ -504,7 +510,7 @@ fn judged(guarantee: Guarantee, delta: f64) -> Books {
     let questions = QuestionsSpec {
         count: 2,
         answers: Vec::new(),
-        generators: vec![GeneratorSpec { name: "maker".into(), price: 1.0 }],
+        generators: vec![GeneratorSpec { name: "maker".into(), price: 1.0, expected: None }],
         candidates_max: CANDIDATES,
     };
     let design = Design { scored_by: Vec::new(), questions: Some(questions) };

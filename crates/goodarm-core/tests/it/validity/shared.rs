@@ -74,6 +74,7 @@ impl Rubric {
         let criterion = |index: usize| AttributeSpec {
             name: index.to_string(),
             price: 1.0,
+            expected: None,
             threshold: 0.5,
             scores: if index == 2 { ScoreModel::UNIT } else { ScoreModel::Binary },
         };
