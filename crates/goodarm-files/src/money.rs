@@ -105,6 +105,27 @@ pub mod price {
     }
 }
 
+/// A price that may be missing.
+pub mod optional {
+    use super::{AmountInput, Cost, Deserialize, Deserializer, Serializer, de};
+
+    /// Writes an exact decimal in a text, or null.
+    pub fn serialize<S: Serializer>(cost: &Option<Cost>, serializer: S) -> Result<S::Ok, S::Error> {
+        match cost {
+            Some(cost) => serializer.collect_str(cost),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    /// Reads a number, a decimal in a text, or null.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Cost>, D::Error> {
+        let amount = Option::<AmountInput>::deserialize(deserializer)?;
+        amount.map(|amount| amount.price().map_err(de::Error::custom)).transpose()
+    }
+}
+
 /// A number or a text; digits beyond the twelfth decimal are cut.
 pub mod budget {
     use super::{AmountInput, Cost, Deserializer};

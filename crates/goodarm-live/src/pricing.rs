@@ -32,11 +32,21 @@ pub struct Meter {
     pub reported: bool,
     /// The most that a call may cost; by default computed from the most that it can use.
     pub ceiling: Option<Cost>,
+    /// What a call is expected to cost; by default computed from what calls typically use.
+    pub expected: Option<Cost>,
 }
 
 impl Default for Meter {
     fn default() -> Self {
-        Self { input: None, output: None, per: 1, second: None, reported: false, ceiling: None }
+        Self {
+            input: None,
+            output: None,
+            per: 1,
+            second: None,
+            reported: false,
+            ceiling: None,
+            expected: None,
+        }
     }
 }
 
@@ -47,6 +57,8 @@ pub struct Tariff {
     pub ceiling: Cost,
     /// What a failed call costs if its reply does not say.
     pub failed: FailedCalls,
+    /// The bill to expect before any is known: more than 0, and at most the ceiling. For a fixed price, the price.
+    pub expected: Cost,
     meter: Option<Meter>,
 }
 
@@ -128,6 +140,7 @@ impl fmt::Display for Pricing {
             ("output", meter.output),
             ("second", meter.second),
             ("ceiling", meter.ceiling),
+            ("expected", meter.expected),
         ];
         for (key, price) in prices {
             if let Some(price) = price {
@@ -146,19 +159,45 @@ impl Tariff {
         extent: impl FnOnce() -> Extent,
     ) -> Result<Self, KeyProblem> {
         let tariff = match pricing {
-            Pricing::Fixed(price) => Self { ceiling: *price, failed, meter: None },
+            Pricing::Fixed(price) => {
+                Self { ceiling: *price, expected: *price, failed, meter: None }
+            }
             Pricing::Metered(meter) => {
                 meter.check()?;
                 let most = || meter.most(extent()).ok_or_else(no_ceiling);
                 let ceiling = meter.ceiling.map_or_else(most, Ok)?;
-                Self { ceiling, failed, meter: Some(*meter) }
+                let expected = meter.expected.unwrap_or_else(|| half_of(ceiling));
+                Self { ceiling, expected, failed, meter: Some(*meter) }
             }
         };
         if tariff.ceiling == Cost::ZERO {
             let message = "the most that a call may cost must be more than 0";
             return Err(KeyProblem::new(pricing.key(), message));
         }
+        if tariff.expected == Cost::ZERO || tariff.expected > tariff.ceiling {
+            let (expected, ceiling) = (tariff.expected, tariff.ceiling);
+            let message = format!(
+                "expected: {expected} is not more than 0 and at most {ceiling}, the ceiling"
+            );
+            return Err(KeyProblem::new(pricing.key(), message));
+        }
         Ok(tariff)
+    }
+
+    /// The tariff whose expected bill is that of a typical usage, unless it states one. Where the bill does not
+    /// follow from the usage, half the ceiling is expected.
+    #[must_use]
+    pub fn expecting(self, typical: impl FnOnce() -> Usage) -> Self {
+        let Some(meter) = self.meter.filter(|meter| meter.expected.is_none()) else { return self };
+        let usage = typical();
+        let billed = meter.billed(&usage).map(|billed| billed.saturating_add(meter.time(&usage)));
+        let expected = billed.map_or(self.expected, |billed| billed.min(self.ceiling));
+        Self { expected: expected.max(Cost::from_picos(1)), ..self }
+    }
+
+    /// Whether the expected bill is a guess from what calls typically use.
+    pub fn is_guessed(&self) -> bool {
+        self.meter.is_some_and(|meter| meter.expected.is_none())
     }
 
     /// The cost of a call; `None` if it is not known, because the usage is incomplete. Tokens and a reported cost may
@@ -213,6 +252,7 @@ impl Meter {
             second: price(file.second)?,
             reported: file.reported.unwrap_or(false),
             ceiling: price(file.ceiling)?,
+            expected: price(file.expected)?,
         })
     }
 
@@ -270,6 +310,11 @@ impl Meter {
 fn seconds(price: Cost, time: Duration) -> Cost {
     let picos = price.picos().saturating_mul(time.as_nanos());
     Cost::from_picos(picos.div_ceil(1_000_000_000))
+}
+
+/// A guess at a bill of which only the most is known.
+fn half_of(ceiling: Cost) -> Cost {
+    Cost::from_picos(ceiling.picos().div_ceil(2))
 }
 
 /// Whether there are prices of tokens, but not the number of tokens that they are for. A vendor's price for a million
@@ -407,6 +452,35 @@ mod tests {
         }
         let usage = Usage { worked: Duration::from_secs(4), ..usage(Some(2), None) };
         assert_eq!(charged(&tariff, &usage).to_string(), "4");
+    }
+
+    #[test]
+    fn a_bill_is_expected_as_stated_or_for_a_typical_usage() {
+        let extent =
+            Extent { input_tokens: Some(10_000), output_tokens: Some(100), ..Extent::default() };
+        let typical = || usage(Some(1000), Some(10));
+        let guessed = metered(&dollars(), extent).unwrap().expecting(typical);
+        assert_eq!(
+            (guessed.expected.to_string().as_str(), guessed.is_guessed()),
+            ("0.000156", true)
+        );
+        let more = metered(&dollars(), extent).unwrap().expecting(|| usage(Some(99_999), Some(10)));
+        assert_eq!(more.expected, more.ceiling, "never more than the ceiling");
+        let stated = MeteredFile { expected: Some(0.0004), ..dollars() };
+        let stated = metered(&stated, extent).unwrap().expecting(typical);
+        assert_eq!((stated.expected.to_string().as_str(), stated.is_guessed()), ("0.0004", false));
+        let reported =
+            MeteredFile { reported: Some(true), ceiling: Some(0.5), ..MeteredFile::default() };
+        let reported = metered(&reported, extent).unwrap().expecting(typical);
+        assert_eq!(reported.expected.to_string(), "0.25", "nothing is known but the ceiling");
+        let fixed = Tariff::new(&Pricing::Fixed(Cost::from_units(2)), FailedCalls::Free, || extent)
+            .unwrap();
+        assert_eq!((fixed.expecting(typical), fixed.expected), (fixed, fixed.ceiling));
+        for wrong in [0.0, 0.2] {
+            let file = MeteredFile { expected: Some(wrong), ..dollars() };
+            let error = metered(&file, extent).unwrap_err().to_string();
+            assert!(error.contains("the ceiling"), "{wrong}: {error}");
+        }
     }
 
     #[test]

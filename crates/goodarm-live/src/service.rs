@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use goodarm_core::{ArmId, AttributeId, CountedFailure};
 use goodarm_data::answer::Extractor;
@@ -185,6 +186,13 @@ pub trait Remote: Send + Sync {
         None
     }
 
+    /// What a call about a candidate typically uses: a guess, for the expected bill. Used only if a price depends
+    /// on it.
+    fn typical_usage(&self, subject: &Candidate) -> Usage {
+        let _ = subject;
+        Usage { worked: TYPICAL_TIME, ..Usage::default() }
+    }
+
     /// What people should know about the service so far, such as signs of a cache. Each warning is recorded once,
     /// with the next call.
     fn warnings(&self) -> Vec<ServiceWarning> {
@@ -340,6 +348,25 @@ impl Service {
         Extent { input_tokens: extent.input_tokens.max(most), ..extent }
     }
 
+    /// What a call typically uses, on average over a sample of these candidates or questions.
+    pub fn typical_usage(&self, subjects: &Candidates) -> Usage {
+        let Reach::Remote(remote) = &self.reach else { return Usage::default() };
+        let step = subjects.len().div_ceil(TYPICAL_SAMPLE).max(1);
+        let sample =
+            subjects.arms().step_by(step).map(|arm| remote.typical_usage(&subjects.get(arm)));
+        let sample: Vec<Usage> = sample.collect();
+        let mean = |of: fn(&Usage) -> Option<u64>| {
+            let sum: u64 = sample.iter().map(of).sum::<Option<u64>>()?;
+            Some(sum.div_ceil(sample.len().max(1) as u64))
+        };
+        Usage {
+            input_tokens: mean(|usage| usage.input_tokens),
+            output_tokens: mean(|usage| usage.output_tokens),
+            cost: None,
+            worked: TYPICAL_TIME.min(self.manifest.extent.timeout),
+        }
+    }
+
     /// Dispatches a call; `None` if people answer it later.
     pub fn dispatch(&self, call: CallContext<'_>) -> Option<Dispatch> {
         match &self.reach {
@@ -406,6 +433,10 @@ pub(crate) async fn on_blocking_thread<T: Send + 'static>(
     })
 }
 
+/// A guess at the time of a call.
+pub(crate) const TYPICAL_TIME: Duration = Duration::from_secs(2);
+/// The most subjects that a typical usage is the mean of.
+const TYPICAL_SAMPLE: usize = 200;
 /// One slot per processor core for long work in this process.
 static WORK_SLOTS: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use goodarm_core::Cost;
+use goodarm_core::{AttributeId, Cost};
 use goodarm_files::toml_text::TomlError;
 use goodarm_files::{GuaranteeName, Scores};
 use goodarm_live::job::{Job, JobError, JobService};
@@ -75,6 +75,42 @@ impl Forecast {
     }
 }
 
+/// What the expected bills of a forecast rest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BillBasis {
+    /// All prices are fixed.
+    Prices,
+    /// Some bills are guessed from the lengths of prompts and replies.
+    Guess,
+    /// The job says what to expect of the metered services.
+    Job,
+    /// Bills of the metered services are recorded.
+    Recording,
+}
+
+/// What the expected bills of a job rest on.
+pub fn bill_basis(job: &Job) -> BillBasis {
+    let metered = || job.services().filter(|service| service.tariff.is_metered());
+    if metered().any(|service| service.tariff.is_guessed()) {
+        BillBasis::Guess
+    } else if metered().any(|service| !service.service.is_local()) {
+        BillBasis::Job
+    } else if metered().next().is_some() {
+        BillBasis::Recording
+    } else {
+        BillBasis::Prices
+    }
+}
+
+/// How far mean bills may be from the expected ones: the standard deviation of their logarithm.
+fn doubt(service: &JobService) -> f64 {
+    match service.tariff.is_guessed() {
+        true => DOUBT_OF_GUESS,
+        false if service.service.is_local() => 0.0,
+        false => DOUBT_OF_JOB,
+    }
+}
+
 /// The share of good answers that a job expects.
 pub fn good_share(job: &Job) -> f64 {
     job.settings.expect.map_or(GOOD_SHARE, |expect| expect.good)
@@ -125,7 +161,8 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
         concurrency: job.settings.concurrency,
         repetitions,
         seed: job.settings.seed,
-        verifiers: job.terms.verifiers.iter().map(|terms| verifier(job, terms)).collect(),
+        verifiers: job.terms.verifiers.iter().enumerate().map(|it| verifier(job, it)).collect(),
+        stop_when_hopeless: settings.is_some_and(|settings| settings.stop_when_hopeless),
         ..PlanSpec::default()
     };
     match &job.terms.questions {
@@ -135,11 +172,13 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
 }
 
 /// A verifier of the job as a plan describes it; the price of a call is its ceiling.
-fn verifier(job: &Job, terms: &VerifierTerms) -> PlanVerifier {
+fn verifier(job: &Job, (index, terms): (usize, &VerifierTerms)) -> PlanVerifier {
     let criterion = terms.criterion.as_ref();
     let lead = criterion.map(|criterion| &job.terms.verifiers[criterion.first]);
     let means = job.terms.questions.as_ref().map(|_| expected_means(job, terms));
     PlanVerifier {
+        expected: terms.expected.map(Cost::units),
+        doubt: doubt(job.service(job.problem.service_of(AttributeId::at(index)))),
         calls_of: lead.filter(|lead| lead.name != terms.name).map(|lead| lead.name.clone()),
         solver: terms.solves.is_some(),
         proposes: terms.solves.is_some_and(|solves| solves.proposes),
@@ -179,9 +218,11 @@ fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
     // The sample is spread evenly over the file, because questions with answers may come first.
     let places = (0..simulated).map(|place| place * terms.count / simulated.max(1));
     let given_each = places.map(|place| given_each[place]).collect();
-    let generator = |terms: &GeneratorTerms| PlanGenerator {
+    let generator = |(terms, service): (&GeneratorTerms, &JobService)| PlanGenerator {
         name: terms.name.clone(),
         price: terms.ceiling.units(),
+        expected: terms.expected.map(Cost::units),
+        doubt: doubt(service),
         good: None,
     };
     // The guarantee `union` divides δ equally: each simulated question gets the same share as in the job.
@@ -191,7 +232,7 @@ fn of_questions(job: &Job, terms: &QuestionTerms, spec: PlanSpec) -> Forecast {
         budget: Some(job.settings.budget.units() / scale),
         questions: Some(simulated),
         given_each,
-        generators: terms.generators.iter().map(generator).collect(),
+        generators: terms.generators.iter().zip(job.generators()).map(generator).collect(),
         candidates_max: Some(terms.candidates_max),
         good: Some(good_share(job)),
         ..spec
@@ -215,13 +256,24 @@ fn expected_means(job: &Job, terms: &VerifierTerms) -> [f64; 2] {
     ]
 }
 
-/// The answers of a recording, with the means of the job's verifiers.
-pub fn recorded_answers(path: &Path, spec: &PlanSpec) -> Result<Vec<AnswerSpec>, ForecastError> {
+/// Replaces the answers of a plan by those of a recording, with the means of the plan's verifiers, and expected bills
+/// by the mean of the recorded ones. Returns whether there were bills.
+pub fn take_recording(path: &Path, spec: &mut PlanSpec) -> Result<bool, ForecastError> {
     let names: Vec<String> = spec.verifiers.iter().map(|verifier| verifier.name.clone()).collect();
     let recordings = recordings(path, &names)?;
     let lowest = spec.verifiers.iter().map(|verifier| lowest_score(verifier.scores));
     let recorded: Vec<(Recording, f64)> = recordings.into_iter().zip(lowest).collect();
-    answers(&recorded).ok_or(ForecastError::NoAnswers)
+    spec.answers = answers(&recorded).ok_or(ForecastError::NoAnswers)?;
+    let mut has_bills = false;
+    for (verifier, (recording, _)) in spec.verifiers.iter_mut().zip(&recorded) {
+        let bills: Vec<f64> = recording.outcomes().map(|outcome| outcome.cost.units()).collect();
+        let mean = bills.iter().sum::<f64>() / size(bills.len().max(1));
+        if mean > 0.0 && mean < verifier.price {
+            (verifier.expected, verifier.doubt) = (Some(mean), 0.0);
+            has_bills = true;
+        }
+    }
+    Ok(has_bills)
 }
 
 /// Moves recorded means away from thresholds: an answer on its threshold would need unlimited calls, and a
@@ -279,6 +331,9 @@ const GOOD_SHARE: f64 = 0.6;
 const SPREAD: f64 = 0.05;
 const SLACK: f64 = 0.1;
 const GAP_MIN: f64 = 0.02;
+/// A guess from prompts is right within a fifth in two of three cases, a number in the job within a tenth.
+const DOUBT_OF_GUESS: f64 = 0.2;
+const DOUBT_OF_JOB: f64 = 0.1;
 
 #[cfg(test)]
 mod tests {
@@ -302,8 +357,9 @@ mod tests {
             (sub_gaussian(None), 0.0),
         ] {
             let verifiers = vec![PlanVerifier::new("judge", 1.0, 0.5, scores)];
-            let spec = PlanSpec { verifiers, ..PlanSpec::default() };
-            let answers = recorded_answers(&path, &spec).unwrap();
+            let mut spec = PlanSpec { verifiers, ..PlanSpec::default() };
+            take_recording(&path, &mut spec).unwrap();
+            let answers = &spec.answers;
             assert!((answers[0].means[0] - expected).abs() < 1e-12, "{scores}: {answers:?}");
         }
     }

@@ -8,7 +8,7 @@ use goodarm_live::job::{Job, Overrides};
 use goodarm_sim::plan::PlanSpec;
 use serde_json::Value;
 
-use crate::forecast::{self, ForecastError};
+use crate::forecast::{self, BillBasis, ForecastError};
 
 /// Settings that replace those of the file.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,8 @@ pub struct PlanInput {
     pub candidate_notes: Vec<String>,
     /// A note that only a part of the job is simulated; `None` if all of it is.
     pub share_note: Option<String>,
+    /// What expected bills rest on; `None` for a plan file, which states them.
+    pub bill_basis: Option<BillBasis>,
 }
 
 impl PlanInput {
@@ -51,8 +53,8 @@ impl PlanInput {
     /// A plan that is not in a file.
     pub fn new(mut spec: PlanSpec, overrides: &PlanOverrides) -> Result<Self, ForecastError> {
         spec.budget = overrides.budget.or(spec.budget);
-        let spec = with_overrides(spec, overrides)?;
-        Ok(Self { spec, candidate_notes: Vec::new(), share_note: None })
+        with_overrides(&mut spec, overrides)?;
+        Ok(Self { spec, candidate_notes: Vec::new(), share_note: None, bill_basis: None })
     }
 
     fn read_job(path: &Path, overrides: &PlanOverrides) -> Result<Self, ForecastError> {
@@ -70,21 +72,21 @@ impl PlanInput {
             share_note = None;
         }
         let candidate_notes = job.candidates.notes().to_vec();
-        Ok(Self { spec: with_overrides(spec, overrides)?, candidate_notes, share_note })
+        let mut bill_basis = Some(forecast::bill_basis(&job));
+        if with_overrides(&mut spec, overrides)? {
+            bill_basis = Some(BillBasis::Recording);
+        }
+        Ok(Self { spec, candidate_notes, share_note, bill_basis })
     }
 }
 
-/// The plan with another δ, and with the answers of a recording.
-fn with_overrides(
-    mut spec: PlanSpec,
-    overrides: &PlanOverrides,
-) -> Result<PlanSpec, ForecastError> {
+/// Sets another δ, and the answers and bills of a recording. Returns whether bills were recorded.
+fn with_overrides(spec: &mut PlanSpec, overrides: &PlanOverrides) -> Result<bool, ForecastError> {
     spec.delta = overrides.delta.unwrap_or(spec.delta);
-    if let Some(recording) = &overrides.recording {
-        spec.answers = forecast::recorded_answers(recording, &spec)?;
-        forecast::keep_apart(&mut spec);
-    }
-    Ok(spec)
+    let Some(recording) = &overrides.recording else { return Ok(false) };
+    let has_bills = forecast::take_recording(recording, spec)?;
+    forecast::keep_apart(spec);
+    Ok(has_bills)
 }
 
 const REPETITIONS: u64 = 40;

@@ -210,6 +210,7 @@ mod tests {
                 realistic: Spread { low: 20.0, median: 29.0, high: 33.0 },
                 mean: 28.5,
                 spent: 4990.0,
+                spending: Spread { low: 4980.0, median: 4991.0, high: 5000.0 },
             }),
             repetitions: 40,
             cut: None,

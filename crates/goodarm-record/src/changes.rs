@@ -117,12 +117,15 @@ fn binding(mut job: Value) -> Value {
         }
     };
     take_out(&mut job, &["budget", "calls_max", "expect", "calls", "certified", "concurrency"]);
-    let pace = ["concurrency", "rate", "patience"];
+    let loosen = |caller: &mut Value| {
+        take_out(caller, &["concurrency", "rate", "patience"]);
+        caller.get_mut("metered").into_iter().for_each(|it| take_out(it, &["expected"]));
+    };
     for list in ["verifiers", "generators"] {
         let callers = job.get_mut(list).and_then(Value::as_array_mut);
-        callers.into_iter().flatten().for_each(|caller| take_out(caller, &pace));
+        callers.into_iter().flatten().for_each(loosen);
     }
-    job.get_mut("generator").into_iter().for_each(|generator| take_out(generator, &pace));
+    job.get_mut("generator").into_iter().for_each(loosen);
     job
 }
 
@@ -183,6 +186,14 @@ mod tests {
             &["  verifiers[a].urls: null → [\"http://a\"]"],
         );
         check("name = \"a\"", "name = \"b\"", &["  verifiers[a].name: \"a\" → \"b\""]);
+    }
+
+    #[test]
+    fn an_expected_bill_may_change_and_a_price_may_not() {
+        let job = "budget = 1\n[[verifiers]]\nname = \"a\"\nmetered = { input = 1 }\n";
+        let now = job.replace("input = 1", "input = 1, expected = 9");
+        assert_eq!(of_job(job, &now), [""; 0]);
+        assert_eq!(of_job(job, &job.replace("input = 1", "input = 2")).len(), 1);
     }
 
     #[test]

@@ -184,6 +184,9 @@ pub struct MeteredFile {
     pub reported: Option<bool>,
     /// The most that a call may cost: reserved before it starts, and kept if the cost is not known.
     pub ceiling: Option<f64>,
+    /// What a call is expected to cost: for forecasts, and for the order of the first calls. A guess from
+    /// the prompts if not given.
+    pub expected: Option<f64>,
 }
 
 /// A guess at the answers.

@@ -85,6 +85,13 @@ pub struct GeneratorTerms {
     /// The most that an answer may cost.
     #[serde(with = "goodarm_files::money::price")]
     pub ceiling: Cost,
+    /// The bill to expect before any is known; `None` for `ceiling`.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "goodarm_files::money::optional"
+    )]
+    pub expected: Option<Cost>,
     /// Whether an answer may cost less than `ceiling`.
     pub metered: bool,
     /// What is declared about its calls.
@@ -109,6 +116,13 @@ pub struct VerifierTerms {
     /// The most that a call may cost.
     #[serde(with = "goodarm_files::money::price")]
     pub ceiling: Cost,
+    /// The bill to expect before any is known; `None` for `ceiling`.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "goodarm_files::money::optional"
+    )]
+    pub expected: Option<Cost>,
     /// Whether a call may cost less than `ceiling`.
     pub metered: bool,
     /// What is declared about its calls.
@@ -247,6 +261,16 @@ impl RunTerms {
             .map_err(|error| TermsError(format!("are not valid: {error}")))
     }
 
+    /// The same terms without expected bills.
+    #[must_use]
+    pub fn without_expectations(&self) -> Self {
+        let mut terms = self.clone();
+        terms.verifiers.iter_mut().for_each(|verifier| verifier.expected = None);
+        let generators = terms.questions.iter_mut().flat_map(|it| &mut it.generators);
+        generators.for_each(|generator| generator.expected = None);
+        terms
+    }
+
     /// Whether this verifier is a solver: it is asked the question, not about an answer.
     pub fn are_votes(&self, place: usize) -> bool {
         self.verifiers.get(place).is_some_and(|terms| terms.solves.is_some())
@@ -360,7 +384,7 @@ impl QuestionTerms {
         let generator = |terms: &GeneratorTerms| GeneratorSpec {
             name: terms.name.clone(),
             price: terms.ceiling,
-            expected: None,
+            expected: terms.expected,
         };
         QuestionsSpec {
             count: self.count,
@@ -376,7 +400,7 @@ impl VerifierTerms {
         AttributeSpec {
             name: self.name.clone(),
             price: self.ceiling,
-            expected: None,
+            expected: self.expected,
             threshold: self.threshold,
             scores: self.scores.into(),
         }
@@ -413,11 +437,16 @@ mod tests {
         let mut terms = RunTerms::read(OLD).unwrap();
         terms.budget = Cost::from_picos(123_456_789_012_345_678_901);
         terms.verifiers[1].ceiling = Cost::from_picos(12_345_678_901_234_567_891);
+        terms.verifiers[1].expected = Some(Cost::from_picos(1_234_567_890_123_456_789));
+        assert!(terms.text().contains(r#""expected":"1234567.890123456789""#), "{}", terms.text());
         let terms = RunTerms::read(&terms.text()).unwrap();
         let problem = terms.problem().unwrap();
         assert_eq!(problem.budget(), terms.budget);
         let price = problem.attribute(goodarm_core::AttributeId(1)).price;
         assert_eq!(price, terms.verifiers[1].ceiling);
+        let expected = |service| problem.expected_bill(ServiceId(service));
+        assert_eq!(Some(expected(1)), terms.verifiers[1].expected);
+        assert_eq!(expected(0), terms.verifiers[0].ceiling, "the ceiling, if nothing else is said");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! There are two estimates. The asymptotic one is the paper's theory: T*_ℓ log(1/δ). The realistic one simulates
 //! sessions on answers as described. A plan about questions has only the realistic one.
 
+mod bills;
 mod questions;
 mod result;
 mod spec;
@@ -11,7 +12,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use goodarm_core::{Cost, ScoreModel, ScoredBy};
+use goodarm_core::{Options, ScoreModel, ScoredBy};
 use rayon::prelude::*;
 
 use crate::instance::Instance;
@@ -100,6 +101,8 @@ pub fn plan_until(spec: &PlanSpec, cancelled: &AtomicBool) -> Result<Plan, PlanE
             mean,
             realistic,
             spent: trials.iter().map(|trial| trial.spent).sum::<f64>() / size(trials.len()),
+            spending: spread(trials.iter().map(|trial| trial.spent))
+                .ok_or_else(|| PlanError::key("repetitions", NONE))?,
         });
     }
     let (answers, good) = match &instance.questions {
@@ -244,19 +247,25 @@ impl PlanSpec {
                 means.push(drawn.collect::<Vec<f64>>());
             }
         }
+        let bills = self.verifier_bills(repetition)?;
         let mut laws = Vec::new();
-        let mut bills = Vec::new();
         for (index, verifier) in self.verifiers.iter().enumerate() {
-            let price = Cost::of_price(verifier.price)
-                .map_err(|error| PlanError::key(format_args!("verifiers[{index}].price"), error))?;
-            bills.push(BillLaw::Fixed(price));
             let law = noise::law(verifier.scores, verifier.deviation).map_err(|error| {
                 PlanError::key(format_args!("verifiers[{index}].deviation"), error)
             })?;
             laws.push(law);
         }
         let scored_by = self.scored_by()?;
-        let questions = self.questions.map(|count| self.world(count, &laws, &scored_by, seed));
+        let mut of_services: Vec<BillLaw> = self
+            .verifiers
+            .iter()
+            .zip(&bills)
+            .filter(|(verifier, _)| verifier.calls_of.is_none())
+            .map(|(_, bills)| *bills)
+            .collect();
+        of_services.extend(self.generator_bills(repetition)?);
+        let questions =
+            self.questions.map(|count| self.world(count, &laws, &scored_by, of_services, seed));
         let world = World {
             means: means.clone(),
             scores: laws.clone(),
@@ -266,7 +275,7 @@ impl PlanSpec {
         };
         Ok(Instance {
             attributes: self.verifiers.iter().map(PlanVerifier::attribute).collect(),
-            costs: self.verifiers.iter().map(|verifier| verifier.price).collect(),
+            costs: self.verifiers.iter().map(PlanVerifier::cost).collect(),
             laws,
             types: vec![0; means.len()],
             type_names: vec!["answer".into()],
@@ -301,7 +310,13 @@ impl PlanSpec {
             until_all_good: false,
             calls_max: self.session_calls_max(),
         };
-        let method = Method::new(&self.policy, self.guarantee);
+        let Options { in_flight_min, stop_when_hopeless, .. } =
+            Options::of_run(self.stop_when_hopeless);
+        let method = Method {
+            in_flight_min,
+            stop_when_hopeless,
+            ..Method::new(&self.policy, self.guarantee)
+        };
         Ok(run(&self.instance(repetition)?, &method, setting)?)
     }
 }
@@ -362,6 +377,33 @@ mod tests {
         assert!(last.realistic.unwrap().median > last.theory.unwrap().asymptotic, "{last:?}");
         let purchase = plan.purchase.unwrap();
         assert!(purchase.realistic.median > 12.0, "{purchase:?}");
+    }
+
+    /// Bills are around the expected price. The price is reserved, so the last of the money cannot be spent.
+    #[test]
+    fn calls_are_billed_as_expected_and_reserved_at_their_price() {
+        let mut spec = PlanSpec { budget: Some(2000.0), ..spec() };
+        let few = plan(&spec).unwrap().purchase.unwrap();
+        assert!(few.realistic.median <= 5.0, "{few:?}");
+        for verifier in &mut spec.verifiers {
+            verifier.expected = Some(0.1 * verifier.price);
+        }
+        let many = plan(&spec).unwrap();
+        let purchase = many.purchase.unwrap();
+        assert!(purchase.realistic.median > 12.0, "{purchase:?}");
+        assert!(purchase.spending.high <= 2000.0 && purchase.spending.low > 500.0, "{purchase:?}");
+        assert!(purchase.spending.low < purchase.spending.high, "{purchase:?}");
+        let dear = plan(&PlanSpec { budget: Some(20_000.0), ..self::spec() }).unwrap();
+        let ratio = |of: fn(&PlanStep) -> f64| of(&dear.steps[3]) / of(&many.steps[3]);
+        assert!((ratio(|step| step.theory.unwrap().asymptotic) - 10.0).abs() < 1e-6);
+        assert!((7.0..13.0).contains(&ratio(|step| step.realistic.unwrap().median)));
+        // A price of half the budget: hardly more than the other half can be spent.
+        spec.verifiers[1].price = 1000.0;
+        spec.answers[0].count = 200;
+        let half = plan(&spec).unwrap().purchase.unwrap();
+        assert!(half.spending.high < 1010.0 && half.spending.low > 900.0, "{half:?}");
+        spec.verifiers[0].expected = Some(2.0);
+        assert!(plan(&spec).unwrap_err().to_string().contains("expected bill of attribute 0"));
     }
 
     #[test]

@@ -205,7 +205,12 @@ impl ScoreLaw {
 }
 
 impl BillLaw {
-    fn draw(self, seed: u64, [arm, attribute, _]: [u64; 3], random: &mut Random) -> Cost {
+    pub(crate) fn draw(
+        self,
+        seed: u64,
+        [arm, attribute, _]: [u64; 3],
+        random: &mut Random,
+    ) -> Cost {
         match self {
             Self::Fixed(price) => price,
             Self::LogNormal { mean, variation, between, ceiling } => {

@@ -253,6 +253,7 @@ impl Checker<'_> {
         })?;
         let failed = spec.failed.unwrap_or_else(|| Pricing::failed_by_unit(unit));
         let tariff = Tariff::new(&pricing, failed, || self.subjects.extent(&spec.service))?;
+        let tariff = tariff.expecting(|| self.subjects.typical_usage(&spec.service));
         if budget != Cost::ZERO && tariff.ceiling > budget {
             let key = spec.pricing.map_or("price", |pricing| pricing.key());
             let ceiling = tariff.ceiling;
@@ -281,6 +282,7 @@ fn verifier_terms(
         threshold: *threshold,
         scores: *scores,
         ceiling: tariff.ceiling,
+        expected: expected(tariff),
         metered: tariff.is_metered(),
         calls: call_terms(spec, tariff),
         mean_over: service.manifest.mean_over,
@@ -308,10 +310,16 @@ fn generator_terms(spec: &ServiceSpec, tariff: Tariff) -> GeneratorTerms {
         name: spec.name.clone(),
         kind: spec.kind.clone(),
         ceiling: tariff.ceiling,
+        expected: expected(tariff),
         metered: tariff.is_metered(),
         calls: call_terms(spec, tariff),
         people: spec.service.people().cloned(),
     }
+}
+
+/// The expected bill, if it is not the ceiling.
+fn expected(tariff: Tariff) -> Option<Cost> {
+    (tariff.expected != tariff.ceiling).then_some(tariff.expected)
 }
 
 fn limits(

@@ -14,7 +14,7 @@ use goodarm_record::terms::{GeneratorTerms, QuestionTerms};
 
 use super::{Job, JobSettings, QuestionSpec, ServiceSpec};
 use crate::pricing::Extent;
-use crate::service::Service;
+use crate::service::{Service, Usage};
 
 impl QuestionSpec {
     /// A sample of what verifiers get during a run: the given candidates, and a placeholder answer for each question.
@@ -219,6 +219,26 @@ impl JobSubjects {
         })
     }
 
+    /// What a call of this service typically uses. Answers that will be made are as long as typical replies of their
+    /// generator, if there are no given ones.
+    pub(super) fn typical_usage(&self, service: &Service) -> Usage {
+        let is_made = self.sample.is_some() && self.candidates.is_empty();
+        let questions = self.questions.as_ref().filter(|_| is_made);
+        let Some(questions) = questions.filter(|_| !service.manifest.answers_questions) else {
+            let is_given = self.sample.is_some() && !service.manifest.answers_questions;
+            let subjects = if is_given { &self.candidates } else { self.shown_to(service) };
+            return service.typical_usage(subjects);
+        };
+        let text = "a".repeat((self.answer_bytes_max / TYPICAL_ANSWER_SHARE).max(1));
+        let mut answers = Candidates::empty(Path::new("answers"));
+        let step = questions.list.len().div_ceil(QUESTIONS_AT_ONCE).max(1);
+        for question in questions.list.arms().step_by(step) {
+            let answer = MadeAnswer { text: &text, final_answer: &text };
+            questions.add(&mut answers, QuestionId(question.0), 1, answer);
+        }
+        service.typical_usage(&answers)
+    }
+
     /// The part of the run terms that is about questions; `None` if there are none.
     pub(super) fn terms(&self, generators: Vec<GeneratorTerms>) -> Option<QuestionTerms> {
         let questions = self.questions.as_ref()?;
@@ -235,6 +255,9 @@ impl JobSubjects {
 }
 
 const RCB: &str = "rcb";
+/// `answer_bytes_max` allows eight bytes for each of `max_tokens`; a typical reply has a third of these tokens, and a
+/// token four bytes.
+const TYPICAL_ANSWER_SHARE: usize = 6;
 /// The text of a placeholder for an answer that is not made yet.
 const PLACEHOLDER: &str = "1";
 /// The same placeholder for people to read.

@@ -316,7 +316,8 @@ fn check_terms(header: &Header, terms: &RunTerms, job: &Job) -> Result<(), RunEr
         files: BTreeMap::new(),
         folder: None,
         earlier_runs: 0,
-        ..terms.clone()
+        // The run goes on with the bills that it expected at its beginning.
+        ..terms.without_expectations()
     };
     if changes.is_empty() && comparable(terms) != comparable(&job.terms) {
         changes.push("  a file that the job names, and with it a price or a score model".into());

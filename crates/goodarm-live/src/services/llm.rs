@@ -18,7 +18,7 @@ use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_data::steps::BYTES_AT_ONCE;
 use goodarm_data::template::{Template, TemplateError};
 use goodarm_record::job_file::{Scores, Unit};
-use goodarm_record::reply::{NOTHING, Reply, ServiceWarning, Verdict, shorten};
+use goodarm_record::reply::{NOTHING, Reply, ServiceWarning, Usage, Verdict, shorten};
 
 use self::chat::{Chat, ChatReply};
 use self::freshness::Freshness;
@@ -30,7 +30,7 @@ pub use self::temperature::{Temperature, TemperatureWord};
 use super::rubric::Rubric;
 use super::{KindKeys, ServiceContext};
 use crate::pricing::{Extent, Meter, Pricing};
-use crate::service::{CallFuture, Manifest, Remote, Service, on_blocking_thread};
+use crate::service::{CallFuture, Manifest, Remote, Service, TYPICAL_TIME, on_blocking_thread};
 use crate::throttle::Throttle;
 
 impl KindKeys for LlmKeys {
@@ -49,6 +49,8 @@ pub struct Llm {
     task: Task,
     /// The most tokens of a prompt, from the job.
     input_tokens_max: Option<u32>,
+    /// Whether replies have thoughts before the text, as models with `max_completion_tokens` may have.
+    thinks: bool,
     freshness: Box<Freshness>,
 }
 
@@ -126,7 +128,8 @@ impl Llm {
         match (chat, prompt, system, task) {
             (Some(chat), Some(prompt), Some(system), Some(task)) if problems.is_empty() => {
                 let (input_tokens_max, freshness) = (keys.input_tokens_max, Box::default());
-                Ok(Self { chat, prompt, system, task, input_tokens_max, freshness })
+                let thinks = keys.max_completion_tokens.is_some();
+                Ok(Self { chat, prompt, system, task, input_tokens_max, thinks, freshness })
             }
             _ => Err(problems),
         }
@@ -190,6 +193,27 @@ impl Llm {
         let prompt_tokens_max =
             self.input_tokens_max.map_or(most, |stated| most.min(u64::from(stated)));
         self.request_count_max() * prompt_tokens_max
+    }
+
+    /// A guess at the tokens of a reply. A verdict is a word, and JSON has a name and a number for each criterion.
+    /// Text, with or without a number at its end, and thoughts are a third of what is allowed.
+    fn typical_reply_tokens(&self) -> u64 {
+        let most = self.chat.max_tokens.map_or(UNLIMITED_TOKENS, u64::from);
+        let text = most.div_ceil(3);
+        let typical = match &self.task {
+            _ if self.thinks => text,
+            Task::Judge(Parser::YesNo) => VERDICT_TOKENS,
+            Task::Judge(Parser::Number(_)) if most <= SHORT_TOKENS => VERDICT_TOKENS,
+            Task::Judge(parser @ (Parser::Json { .. } | Parser::Rubric { .. })) => {
+                CRITERION_TOKENS * parser.criteria_count().max(1) as u64
+            }
+            Task::ScoreByLogprobs(logprobs) if logprobs.is_exact() => 1,
+            Task::Judge(Parser::Number(_))
+            | Task::ScoreByLogprobs(_)
+            | Task::Solve(_)
+            | Task::Answer { .. } => text,
+        };
+        typical.min(most)
     }
 
     /// The most requests that one call makes.
@@ -338,6 +362,25 @@ impl Remote for Llm {
         Some(self.most_input_tokens(system.map_or(0, |system| system.len()) + prompt.len()))
     }
 
+    fn typical_usage(&self, candidate: &Candidate) -> Usage {
+        let bytes = self
+            .messages(candidate)
+            .map_or(0, |(system, prompt)| system.map_or(0, |system| system.len()) + prompt.len());
+        let prompt = (bytes as u64).div_ceil(TYPICAL_TOKEN_BYTES) + TYPICAL_OVERHEAD_TOKENS;
+        let prompt = self.input_tokens_max.map_or(prompt, |most| prompt.min(u64::from(most)));
+        let requests = match &self.task {
+            // Only the first calls ask twice.
+            Task::ScoreByLogprobs(_) => 1,
+            _ => self.request_count_max(),
+        };
+        Usage {
+            input_tokens: Some(requests * prompt),
+            output_tokens: Some(requests * self.typical_reply_tokens()),
+            cost: None,
+            worked: TYPICAL_TIME,
+        }
+    }
+
     fn warnings(&self) -> Vec<ServiceWarning> {
         let margin = match &self.task {
             Task::ScoreByLogprobs(logprobs) => logprobs.warning(),
@@ -365,3 +408,13 @@ fn unrendered(error: TemplateError) -> Reply {
 const CUT_OFF_MESSAGE: &str = "the limit of tokens (max_tokens) cut the reply off";
 /// An upper bound of the tokens that a server's chat template adds to the messages.
 const CHAT_OVERHEAD_TOKENS: u64 = 256;
+/// What it adds typically.
+const TYPICAL_OVERHEAD_TOKENS: u64 = 8;
+const TYPICAL_TOKEN_BYTES: u64 = 4;
+/// Yes or no, or a number, with a mark for the end.
+const VERDICT_TOKENS: u64 = 3;
+/// A reply that may not have more tokens is a number without text.
+const SHORT_TOKENS: u64 = 16;
+const CRITERION_TOKENS: u64 = 12;
+/// Stands for the limit of a server whose requests have none.
+const UNLIMITED_TOKENS: u64 = 1000;

@@ -66,9 +66,10 @@ impl RecordedService {
             return Err(format!("{}, the first is {first:?}", counted(missing.len(), what)));
         }
         let ceiling = calls.iter().map(|call| call.cost).max().unwrap_or(Cost::ZERO);
+        let expected = mean_cost(&calls);
         let recorded = Self { calls, starts, manner };
         let DrawSettings { draws, is_about_questions, ref own, .. } = recorded.manner;
-        let meter = Meter { reported: true, ceiling: Some(ceiling), ..Meter::default() };
+        let meter = Meter { reported: true, ceiling: Some(ceiling), expected, ..Meter::default() };
         let manifest = Manifest {
             scores: recorded.scores(),
             price: Some(Pricing::Metered(meter)),
@@ -125,6 +126,13 @@ impl Local for RecordedService {
         let usage = Usage { cost: Some(call.cost), ..Usage::default() };
         Dispatch::Now(Reply::new(verdict, usage, text))
     }
+}
+
+/// The mean cost of recorded calls, rounded up; `None` if they cost nothing.
+fn mean_cost(calls: &[RecordedDraw]) -> Option<Cost> {
+    let sum = calls.iter().map(|call| call.cost).fold(Cost::ZERO, Cost::saturating_add);
+    let mean = Cost::from_picos(sum.picos().div_ceil(calls.len().max(1) as u128));
+    (mean > Cost::ZERO).then_some(mean)
 }
 
 /// A hash of the position of a draw. Its remainder chooses the recorded call, with a bias below 10⁻¹².

@@ -9,7 +9,7 @@ use crate::num::size;
 use crate::questions::described::QuestionDescription;
 use crate::questions::world::QuestionWorld;
 use crate::theory::Test;
-use crate::world::ScoreLaw;
+use crate::world::{BillLaw, ScoreLaw};
 use crate::world_error::PAIRS_MAX;
 
 impl PlanSpec {
@@ -72,13 +72,14 @@ impl PlanSpec {
         count: usize,
         laws: &[ScoreLaw],
         scored_by: &[ScoredBy],
+        bills: Vec<BillLaw>,
         seed: u64,
     ) -> QuestionWorld {
         let good = self.good_share();
         let generator = |it: &PlanGenerator| GeneratorSpec {
             name: it.name.clone(),
             price: it.price,
-            expected: None,
+            expected: it.expected,
         };
         let description = QuestionDescription {
             questions: count,
@@ -99,6 +100,7 @@ impl PlanSpec {
             self.makers().map(generator).collect(),
             self.candidates_max.unwrap_or(CANDIDATES_MAX),
             description,
+            bills,
             seed,
         )
     }
@@ -110,7 +112,7 @@ impl PlanSpec {
         let log = -libm::log(self.delta) + libm::log(count);
         let calls = |verifier: &PlanVerifier| {
             let law = noise::law(verifier.scores, verifier.deviation).unwrap_or(ScoreLaw::Binary);
-            let test = Test { price: verifier.price, threshold: verifier.threshold, law };
+            let test = Test { price: verifier.cost(), threshold: verifier.threshold, law };
             let cost = test.complexity(verifier.question_means()[0]) * log;
             if cost.is_finite() { cost + verifier.price } else { verifier.price }
         };

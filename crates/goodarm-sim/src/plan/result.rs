@@ -87,6 +87,8 @@ pub struct Purchase {
     pub mean: f64,
     /// The average spending of these sessions.
     pub spent: f64,
+    /// The spending of these sessions.
+    pub spending: Spread,
 }
 
 /// What a budget buys as δ → 0.

@@ -60,6 +60,9 @@ pub struct PlanSpec {
     pub spread: Option<f64>,
     /// The most simulated calls over all sessions with one budget; sessions are stopped beyond it.
     pub calls_max: Option<u64>,
+    /// Whether a session ends when no answer has a realistic chance.
+    #[serde(skip)]
+    pub stop_when_hopeless: bool,
 }
 
 const fn slack() -> f64 {
@@ -84,8 +87,14 @@ const fn repetitions() -> u64 {
 pub struct PlanVerifier {
     /// Its name in reports.
     pub name: String,
-    /// The price of a call. A call that scores several verifiers has the price of the first.
+    /// The most that a call may cost; without `expected`, the price of every call. A call that scores several
+    /// verifiers has the price of the first.
     pub price: f64,
+    /// What a call costs on average, if that is less than the price.
+    pub expected: Option<f64>,
+    /// How far the average may be from `expected`: the standard deviation of its logarithm.
+    #[serde(skip)]
+    pub doubt: f64,
     /// The required mean score.
     pub threshold: f64,
     /// The declared scores.
@@ -125,6 +134,8 @@ impl PlanVerifier {
         Self {
             name: name.to_owned(),
             price,
+            expected: None,
+            doubt: 0.0,
             threshold,
             scores,
             deviation: None,
@@ -136,11 +147,16 @@ impl PlanVerifier {
         }
     }
 
+    /// What a call costs on average.
+    pub(super) fn cost(&self) -> f64 {
+        self.expected.unwrap_or(self.price)
+    }
+
     pub(super) fn attribute(&self) -> AttributeSpec {
         AttributeSpec {
             name: self.name.clone(),
             price: self.price,
-            expected: None,
+            expected: self.expected,
             threshold: self.threshold,
             scores: noise::model(self.scores),
         }
@@ -154,8 +170,13 @@ pub struct PlanGenerator {
     /// Its name in reports.
     #[serde(default = "name")]
     pub name: String,
-    /// The price of an answer.
+    /// The most that an answer may cost; without `expected`, the price of every answer.
     pub price: f64,
+    /// What an answer costs on average, if that is less than the price.
+    pub expected: Option<f64>,
+    /// How far the average may be from `expected`: the standard deviation of its logarithm.
+    #[serde(skip)]
+    pub doubt: f64,
     /// The share of good answers among its answers; that of the plan if not given.
     pub good: Option<f64>,
 }

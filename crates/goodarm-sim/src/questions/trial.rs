@@ -93,6 +93,7 @@ fn drive(
             Ask::Done(reason) => return Some(reason),
         };
         let count = counts.entry(call.target).or_default();
+        let service = session.books().problem().service(call.target);
         let outcome = match call.target {
             Target::Arm(arm, lead) => {
                 let answer = answer_of(session, arm);
@@ -107,8 +108,13 @@ fn drive(
                 Outcome::Answer(world.answer(seed, question, source, *count))
             }
         };
+        let subject = match call.target {
+            Target::Arm(arm, _) => arm.0,
+            Target::Question(question, _) => question.0,
+        };
+        let bill = world.bill(seed, subject, service, *count).unwrap_or(call.ceiling);
         *count += 1;
-        session.settle(call.ticket, &outcome, call.ceiling).expect("a sound outcome");
+        session.settle(call.ticket, &outcome, bill).expect("a sound outcome");
         watcher.watch(session, &call);
     }
     None

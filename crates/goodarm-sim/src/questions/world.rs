@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use goodarm_core::{
-    AttributeId, AttributeSpec, GeneratorSpec, Label, QuestionId, QuestionsSpec, ScoreModel,
-    ScoredBy, Source,
+    AttributeId, AttributeSpec, Cost, GeneratorSpec, Label, QuestionId, QuestionsSpec, ScoreModel,
+    ScoredBy, ServiceId, Source,
 };
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::num::size;
 use crate::pools::{self, AnswerPool, PoolError};
 use crate::questions::described::{Described, QuestionDescription};
 use crate::random::Random;
-use crate::world::{ScoreLaw, attribute};
+use crate::world::{BillLaw, ScoreLaw, attribute};
 use crate::world_error::WorldError;
 
 /// The declared questions and verifiers, and the truth.
@@ -24,6 +24,8 @@ pub struct QuestionWorld {
     pub scored_by: Vec<ScoredBy>,
     /// The questions, with the given answers.
     pub questions: QuestionsSpec,
+    /// The bills of each service; if empty, every call costs its ceiling.
+    pub bills: Vec<BillLaw>,
     kind: Kind,
 }
 
@@ -112,6 +114,7 @@ impl QuestionWorld {
                 }],
                 candidates_max: spec.candidates_max,
             },
+            bills: Vec::new(),
             kind: Kind::Invented(Invented {
                 thetas: (0..spec.questions as u64).map(theta).collect(),
                 seed,
@@ -152,7 +155,7 @@ impl QuestionWorld {
         };
         let majorities = pools.iter().map(AnswerPool::majorities).collect();
         let kind = Kind::Recorded(Recorded { pools, majorities });
-        Ok(Self { attributes, scored_by, questions, kind })
+        Ok(Self { attributes, scored_by, questions, bills: Vec::new(), kind })
     }
 
     /// Draws questions from a description of them.
@@ -161,13 +164,28 @@ impl QuestionWorld {
         generators: Vec<GeneratorSpec>,
         candidates_max: usize,
         description: QuestionDescription,
+        bills: Vec<BillLaw>,
         seed: u64,
     ) -> Self {
         let (count, scored_by) = (description.questions, description.scored_by.clone());
         let world = Described::new(description, seed);
         let answers = world.given();
         let questions = QuestionsSpec { count, answers, generators, candidates_max };
-        Self { attributes, scored_by, questions, kind: Kind::Described(world) }
+        Self { attributes, scored_by, questions, bills, kind: Kind::Described(world) }
+    }
+
+    /// The bill of a call: the `count`-th one of a service about a subject; `None` for the ceiling.
+    pub(crate) fn bill(
+        &self,
+        seed: u64,
+        subject: u32,
+        service: ServiceId,
+        count: u64,
+    ) -> Option<Cost> {
+        let path = [u64::from(subject), u64::from(service.0), count];
+        let law = self.bills.get(service.index())?;
+        let mut random = Random::at(seed, &[BILL, path[0], path[1], path[2]]);
+        Some(law.draw(seed, path, &mut random))
     }
 
     /// The true mean of an answer by an attribute.
@@ -304,6 +322,7 @@ impl Invented {
 }
 
 const QUESTIONS_MAX: usize = 1 << 20;
+const BILL: u64 = 0xB111;
 const PRICES: [f64; 3] = [1.0, 10.0, 50.0];
 /// The smallest distance of an invented answer's mean from its threshold.
 const GAP_MIN: f64 = 0.05;

@@ -6,14 +6,14 @@ use goodarm_core::{Role, ServiceId};
 use goodarm_live::job::{Job, JobService};
 use goodarm_live::run::Run;
 use goodarm_live::try_calls::suspicions;
-use goodarm_plan::forecast::{self, DesignCost, Forecast};
+use goodarm_plan::forecast::{self, BillBasis, DesignCost, Forecast};
 use goodarm_plan::plan::cut_off;
 use goodarm_record::folder::Folder;
 use goodarm_record::run_error::RunError;
 use goodarm_record::terms::{PeopleTerms, SolverTerms, VerifierTerms};
 use goodarm_report::Report;
 use goodarm_report::words::{
-    about_money, counted, is_free, money, price, printable, printable_note, remaining,
+    about, about_money, counted, is_free, money, price, printable, printable_note, remaining,
 };
 use goodarm_sim::plan::{Plan, Purchase, Spread, plan};
 
@@ -245,6 +245,7 @@ fn forecast(job: &Job) -> Result<String, CommandError> {
     spec.calls_max = Some(SIMULATED_CALLS_MAX);
     let plan = plan(&spec)?;
     let Some(purchase) = plan.purchase else { return Ok(String::new()) };
+    let spending = purchase.spending;
     let median = purchase.realistic.median * scale;
     let hopeless = if median < 1.0 { hopeless(job, &plan) } else { String::new() };
     let mut bounds = share_note.map_or_else(String::new, |note| format!("{note}.\n"));
@@ -255,14 +256,27 @@ fn forecast(job: &Job) -> Result<String, CommandError> {
     let answers = if job.questions.is_some() { "fresh answers" } else { "answers" };
     Ok(format!(
         "If {:.0} % of the {answers} are good, with mean scores by verifier {:?} (the others {:?}), \
-         {}, for about {} at ceiling prices. Set your own estimates in [expect]; `goodarm plan` shows more.\n\
+         {}, for about {} ({} to {}). {}Set your own estimates in [expect]; `goodarm plan` shows more.\n\
          {bounds}{hopeless}",
         100.0 * forecast::good_share(job),
         forecast::means(job, true),
         forecast::means(job, false),
         outcome(job, &plan, &purchase, scale),
-        about_money(purchase.spent * scale, job.unit()),
+        about_money(spending.median * scale, job.unit()),
+        about(spending.low * scale, job.unit()),
+        about(spending.high * scale, job.unit()),
+        bills(forecast::bill_basis(job)),
     ))
+}
+
+/// What the expected bills rest on, as a sentence before others; empty if prices are fixed.
+pub(crate) fn bills(basis: BillBasis) -> &'static str {
+    match basis {
+        BillBasis::Prices => "",
+        BillBasis::Guess => "Bills are guessed from the prompts; `goodarm try` measures some. ",
+        BillBasis::Job => "Bills are as the job expects them. ",
+        BillBasis::Recording => "Bills are as recorded. ",
+    }
 }
 
 /// How many answers will be certified, or questions answered.

@@ -12,20 +12,29 @@ use crate::tool::ok;
 
 const RUNS: u64 = 10;
 
-/// A small random stream, of its own for every call.
-struct Draws(u64);
+/// A small random stream, of its own for every call of a run.
+struct Draws {
+    state: u64,
+    run: u64,
+}
 
 impl Draws {
-    fn at(seed: u64, subject: &str, call: u64) -> Self {
+    fn at(run: u64, subject: &str, call: u64) -> Self {
         let mix = |sum: u64, byte: u8| {
             (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(17)
         };
-        Self(subject.bytes().fold(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ call, mix))
+        let begin = run.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ call;
+        Self { state: subject.bytes().fold(begin, mix), run }
+    }
+
+    /// A stream that is the same in all calls about a subject in this run.
+    fn of(&self, subject: &str) -> Self {
+        Self::at(self.run, subject, 0)
     }
 
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         #[expect(clippy::cast_precision_loss, reason = "53 bits")]
@@ -42,6 +51,21 @@ impl Draws {
 
     fn coin(&mut self, mean: f64) -> bool {
         self.uniform() < mean
+    }
+
+    /// About normal: the sum of twelve uniform numbers.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+
+    /// Beta(a, b), by Jöhnk's algorithm.
+    fn beta(&mut self, a: f64, b: f64) -> f64 {
+        loop {
+            let (x, y) = (self.uniform().powf(1.0 / a), self.uniform().powf(1.0 / b));
+            if x + y <= 1.0 {
+                return x / (x + y);
+            }
+        }
     }
 }
 
@@ -89,8 +113,10 @@ fn answers(count: usize, good: usize, words: fn(usize) -> usize) -> String {
     lines
 }
 
-fn is_right(prompt: &str) -> bool {
-    prompt.contains("The right one")
+/// The mean score of the answer in a prompt. Answers differ as in the simulated sessions.
+fn mean_score(model: &str, prompt: &str, [good, bad]: [f64; 2], draws: &Draws) -> f64 {
+    let mean = if prompt.contains("The right one") { good } else { bad };
+    (mean + 0.05 * draws.of(&format!("{model} {prompt}")).normal()).clamp(0.0, 1.0)
 }
 
 /// What was printed, or measured.
@@ -103,22 +129,27 @@ struct Range {
 
 impl Range {
     fn holds(&self, value: f64) -> bool {
-        // Printed amounts are rounded.
-        self.low * 0.99 <= value && value <= self.high * 1.01
+        self.low <= value && value <= self.high
     }
 
     /// Of printed words such as `about 12 … (10 to 14`, the numbers.
     fn read(said: &str, about: &str, unit: &str) -> Self {
-        let number = |text: &str| -> f64 {
-            let text: String = text.chars().filter(|it| !matches!(it, '$' | ',')).collect();
+        // A printed number, and half of its last digit: it is rounded.
+        let number = |text: &str| -> (f64, f64) {
             let text = text.split_whitespace().next().unwrap_or_default();
-            text.parse().unwrap_or_else(|_| panic!("{text:?}: {said}"))
+            let text: String = text.chars().filter(|it| !matches!(it, ',' | ')')).collect();
+            let text = text.trim_end_matches('.');
+            let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            let step = 10.0_f64.powi(-i32::try_from(decimals).expect("few"));
+            (text.parse().unwrap_or_else(|_| panic!("{text:?}: {said}")), step / 2.0)
         };
         let (_, after) = said.split_once(about).unwrap_or_else(|| panic!("{about:?}: {said}"));
         let (median, after) = after.split_once(unit).unwrap_or_else(|| panic!("{unit:?}: {said}"));
         let (_, range) = after.split_once('(').unwrap_or_else(|| panic!("no range: {said}"));
         let (low, high) = range.split_once(" to ").unwrap_or_else(|| panic!("no range: {said}"));
-        Self { low: number(low), median: number(median), high: number(high) }
+        let ((low, below), (median, _), (high, above)) =
+            (number(low), number(median), number(high));
+        Self { low: low - below, median, high: high + above }
     }
 }
 
@@ -150,7 +181,7 @@ fn compare(name: &str, files: &[(&str, &str)], job: &str, speech: Speech, counte
     eprintln!("{name}: {forecast}\n  certified {certified:?}\n  spent {spent:?}");
     assert!(notes.iter().all(|it| *it == json!([])), "{name}: no warnings, not {notes:?}");
     check(name, Range::read(forecast, ", about ", counted), certified);
-    check(name, Range::read(forecast, "for about ", " ("), spent);
+    check(name, Range::read(forecast, "for about ", " "), spent);
 }
 
 fn amount(value: &Value) -> f64 {
@@ -175,8 +206,8 @@ fn judge(name: &str, prompt: &str, keys: &str) -> String {
     )
 }
 
-fn yes_or_no(_: &str, prompt: &str, draws: &mut Draws) -> (String, u64) {
-    let mean = if is_right(prompt) { 0.95 } else { 0.2 };
+fn yes_or_no(model: &str, prompt: &str, draws: &mut Draws) -> (String, u64) {
+    let mean = mean_score(model, prompt, [0.95, 0.2], draws);
     let word = if draws.coin(mean) { "Yes" } else { "No" };
     (word.to_owned(), draws.between(1, 3))
 }
@@ -226,12 +257,15 @@ fn a_check_a_cheap_judge_and_an_expensive_one() {
 }
 
 fn rubric(_: &str, prompt: &str, draws: &mut Draws) -> (String, u64) {
-    let mean = if is_right(prompt) { 0.8 } else { 0.3 };
-    let mut score = || {
-        let noise = draws.uniform() + draws.uniform() + draws.uniform() - 1.5;
-        ((mean + 0.35 * noise) * 100.0_f64).round().clamp(0.0, 100.0) / 100.0
+    let mut score = |name: &str| {
+        let mean = mean_score(name, prompt, [0.8, 0.3], draws);
+        // As in a simulated session: a standard deviation of 0.2 in the middle.
+        let concentration = 0.25 / 0.04 - 1.0;
+        let score = draws.beta(concentration * mean, concentration * (1.0 - mean));
+        (score * 100.0).round() / 100.0
     };
-    let reply = json!({"clear": score(), "correct": score(), "polite": score()});
+    let reply =
+        json!({"clear": score("clear"), "correct": score("correct"), "polite": score("polite")});
     (reply.to_string(), draws.between(24, 36))
 }
 
@@ -251,21 +285,16 @@ fn a_rubric_with_three_criteria() {
     compare("rubric", &files, &job, rubric, " will be certified");
 }
 
-/// The right answer to a question is its number; some questions are hard to generate an answer for.
+/// The right answer to a question is its number. Some questions are hard, as in a simulated session: a mean of 0.7,
+/// and a correlation of 0.4 between answers to one question.
 fn solve(model: &str, prompt: &str, draws: &mut Draws) -> (String, u64) {
-    let mut of_question = Draws::at(0, prompt, 0);
-    let right = if model == "generator" {
-        // Beta(1.05, 0.45): mean 0.7, correlation 0.4.
-        let theta = of_question.uniform().powf(1.0 / 1.05) / {
-            let (x, y) = (of_question.uniform().powf(1.0 / 1.05), of_question.uniform().powf(2.2));
-            (x + y).max(1.0)
-        };
-        theta.clamp(0.05, 0.95)
-    } else {
-        0.8
+    let mut of_question = draws.of(prompt);
+    let right = match model {
+        "generator" => of_question.beta(1.05, 0.45),
+        _ => 0.8 + 0.05 * of_question.normal(),
     };
     let number = prompt.split_whitespace().find_map(|word| word.parse::<u64>().ok()).unwrap_or(0);
-    let answer = if draws.coin(right) { number } else { number + draws.between(1, 3) };
+    let answer = if draws.coin(right) { number } else { number + draws.between(1, 2) };
     (format!("Let me think about it.\n#### {answer}"), draws.between(60, 160))
 }
 
@@ -280,7 +309,7 @@ fn questions_with_a_generator_and_a_solver() {
     let model = "kind = \"llm\"\nurl = \"URL\"\nmax_tokens = 300\nextract = \"gsm8k\"\n\
         prompt = \"{{ question }}\\nThink step by step, and end with #### and the number.\"\n";
     let job = format!(
-        "questions = \"questions.jsonl\"\nbudget = 60000\nunit = \"tokens\"\ndelta = 0.05\nconcurrency = 4\n\
+        "questions = \"questions.jsonl\"\nbudget = 60000\nunit = \"tokens\"\ndelta = 0.05\nconcurrency = 1\n\
          [expect]\ngood = 0.7\ngood_mean = 0.8\nbad_mean = 0.1\n\
          [generator]\nmodel = \"generator\"\n{model}\
          [[verifiers]]\nname = \"solver\"\nrole = \"solver\"\nmodel = \"solver\"\nthreshold = 0.4\n{model}"
