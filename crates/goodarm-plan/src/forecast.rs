@@ -331,8 +331,8 @@ const GOOD_SHARE: f64 = 0.6;
 const SPREAD: f64 = 0.05;
 const SLACK: f64 = 0.1;
 const GAP_MIN: f64 = 0.02;
-/// A guess from prompts is right within a fifth in two of three cases, a number in the job within a tenth.
-const DOUBT_OF_GUESS: f64 = 0.2;
+/// A guess from prompts is right within 30 % in two of three cases, a number in the job within 10 %.
+const DOUBT_OF_GUESS: f64 = 0.3;
 const DOUBT_OF_JOB: f64 = 0.1;
 
 #[cfg(test)]

@@ -198,7 +198,7 @@ pub fn remaining(overview: &Overview) -> String {
     {
         return String::new();
     }
-    let cost = about_money(two_digits(cost), overview.money.unit);
+    let cost = about_money(two_digits(cost, f64::round), overview.money.unit);
     if let Some(questions) = &overview.questions {
         return match answers {
             _ if questions.answered == questions.count => String::new(),
@@ -225,13 +225,24 @@ pub fn remaining(overview: &Overview) -> String {
     format!("{text}: certifying {them} would take about {cost} more, by a guess")
 }
 
-/// Rounds an estimate to two digits.
-fn two_digits(number: f64) -> f64 {
+/// An estimate with its range, in two digits. The range is rounded outwards, up to `most`.
+pub fn estimate([low, median, high]: [f64; 3], most: f64, unit: Unit) -> String {
+    let high = two_digits(high, f64::ceil).min(most);
+    let (low, median) = (two_digits(low, f64::floor).min(high), two_digits(median, f64::round));
+    let (low, high) = (about(low, unit), about(high, unit));
+    format!("{} ({low} to {high})", about_money(median, unit))
+}
+
+/// Rounds an estimate to two digits. Nearly whole steps are not rounded up or down by a whole one.
+fn two_digits(number: f64, rounded: fn(f64) -> f64) -> f64 {
     if number <= 0.0 {
         return 0.0;
     }
     let step = 10_f64.powf(number.log10().floor() - 1.0);
-    (number / step).round() * step
+    let steps = number / step;
+    let nearest = steps.round();
+    let steps = if (steps - nearest).abs() < 1e-6 { nearest } else { rounded(steps) };
+    steps * step
 }
 
 /// A number of calls per second, for people.
@@ -286,7 +297,17 @@ mod tests {
         for (number, expected) in
             [(0.0, 0.0), (41_234.0, 41_000.0), (3.217, 3.2), (0.00456, 0.0046)]
         {
-            assert!((two_digits(number) - expected).abs() < 1e-12, "{number}");
+            assert!((two_digits(number, f64::round) - expected).abs() < 1e-12, "{number}");
         }
+    }
+
+    #[test]
+    fn the_range_of_an_estimate_is_rounded_outwards_up_to_the_most() {
+        let tokens = estimate([56_233.0, 59_371.0, 59_475.0], 60_000.0, Unit::Tokens);
+        assert_eq!(tokens, "59,000 tokens (56,000 to 60,000)");
+        let dollars = estimate([0.00801, 0.00921, 0.00979], 0.01, Unit::Dollars);
+        assert_eq!(dollars, "0.0092 dollars (0.008 to 0.0098)");
+        let calls = estimate([595.0, 595.0, 600.0], 600.0, Unit::Calls);
+        assert_eq!(calls, "600 calls (590 to 600)");
     }
 }

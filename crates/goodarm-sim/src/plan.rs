@@ -303,8 +303,7 @@ impl PlanSpec {
         let setting = TrialSettings {
             budget,
             delta: self.delta,
-            // Worlds of questions have one call at a time.
-            concurrency: if self.questions.is_some() { 1 } else { self.concurrency },
+            concurrency: self.concurrency,
             seed: Random::at(self.seed, &[repetition]).bits(),
             shuffled: true,
             until_all_good: false,

@@ -3,19 +3,21 @@
 use std::collections::BTreeMap;
 
 use goodarm_core::{
-    ArmId, Ask, Design, Label, Outcome, Policy, QuestionId, Session, StopReason, Target,
+    ArmId, Ask, Call, Cost, Design, Label, Outcome, Policy, QuestionId, Session, StopReason, Target,
 };
 
 use crate::num::real;
 use crate::questions::oracle::QuestionOracle;
 use crate::questions::world::QuestionWorld;
+use crate::random::Random;
 use crate::trial::{Certified, Method, Trial, TrialError, TrialSettings, Watcher};
 
 /// A method that is not a policy: as many answers to each question as the budget allows, of which the most frequent
 /// is taken. It has no guarantee.
 const SELF_CONSISTENCY: &str = "self-consistency";
+const LATENCY: u64 = 0x1A7E;
 
-/// Runs one trial, one call at a time. Certified answers are listed under the number of their question.
+/// Runs one trial. Certified answers are listed under the number of their question.
 pub(crate) fn run(
     world: &QuestionWorld,
     method: &Method,
@@ -27,9 +29,6 @@ pub(crate) fn run(
     }
     if setting.until_all_good {
         return Err(refused("until_all_good"));
-    }
-    if setting.concurrency > 1 {
-        return Err(refused("concurrency above 1"));
     }
     if method.policy == SELF_CONSISTENCY {
         return Ok(self_consistency(world, setting));
@@ -84,40 +83,60 @@ fn drive(
     world: &QuestionWorld,
     setting: TrialSettings,
 ) -> Option<StopReason> {
-    let seed = setting.seed;
     let mut counts: BTreeMap<Target, u64> = BTreeMap::new();
+    let mut clock = Random::at(setting.seed, &[LATENCY]);
+    // Calls in flight by the time of their return, as bits, which are ordered like the numbers.
+    let (mut time, mut in_flight) = (0.0, BTreeMap::new());
     while watcher.call_count < setting.calls_max {
-        let call = match session.ask().expect("policies name calls that may be made") {
-            Ask::Call(call) => call,
-            Ask::Wait => unreachable!("no call is in flight"),
-            Ask::Done(reason) => return Some(reason),
-        };
-        let count = counts.entry(call.target).or_default();
-        let service = session.books().problem().service(call.target);
-        let outcome = match call.target {
-            Target::Arm(arm, lead) => {
-                let answer = answer_of(session, arm);
-                let members = session.books().problem().members(lead).iter();
-                let scores = members.map(|&it| Some(world.score(seed, answer, it, *count)));
-                match scores.collect::<Vec<_>>()[..] {
-                    [Some(score)] => Outcome::Score(score),
-                    ref scores => Outcome::Scores(scores.into()),
+        if in_flight.len() < setting.concurrency {
+            match session.ask().expect("policies name calls that may be made") {
+                Ask::Call(call) => {
+                    let count = counts.entry(call.target).or_default();
+                    let (outcome, bill) = reply(session, world, setting.seed, &call, *count);
+                    *count += 1;
+                    let returns_at: f64 = time + clock.exponential();
+                    in_flight.insert((returns_at.to_bits(), call.ticket), (call, outcome, bill));
+                    continue;
                 }
+                Ask::Wait => {}
+                Ask::Done(reason) => return Some(reason),
             }
-            Target::Question(question, source) => {
-                Outcome::Answer(world.answer(seed, question, source, *count))
-            }
-        };
-        let subject = match call.target {
-            Target::Arm(arm, _) => arm.0,
-            Target::Question(question, _) => question.0,
-        };
-        let bill = world.bill(seed, subject, service, *count).unwrap_or(call.ceiling);
-        *count += 1;
+        }
+        let first = in_flight.pop_first().expect("sessions wait only for calls");
+        let ((returned_at, _), (call, outcome, bill)) = first;
+        time = f64::from_bits(returned_at);
         session.settle(call.ticket, &outcome, bill).expect("a sound outcome");
         watcher.watch(session, &call);
     }
     None
+}
+
+/// The outcome and the bill of the `count`-th call of its target.
+fn reply(
+    session: &Session,
+    world: &QuestionWorld,
+    seed: u64,
+    call: &Call,
+    count: u64,
+) -> (Outcome, Cost) {
+    let problem = session.books().problem();
+    let (subject, outcome) = match call.target {
+        Target::Arm(arm, lead) => {
+            let answer = answer_of(session, arm);
+            let members = problem.members(lead).iter();
+            let scores = members.map(|&it| Some(world.score(seed, answer, it, count)));
+            let outcome = match scores.collect::<Vec<_>>()[..] {
+                [Some(score)] => Outcome::Score(score),
+                ref scores => Outcome::Scores(scores.into()),
+            };
+            (arm.0, outcome)
+        }
+        Target::Question(question, source) => {
+            (question.0, Outcome::Answer(world.answer(seed, question, source, count)))
+        }
+    };
+    let bill = world.bill(seed, subject, problem.service(call.target), count);
+    (outcome, bill.unwrap_or(call.ceiling))
 }
 
 fn answer_of(session: &Session, arm: ArmId) -> (QuestionId, Label) {
@@ -243,6 +262,24 @@ mod tests {
             assert_eq!(trial.certified.len(), 2, "{guarantee:?}");
             assert!(trial.certified.iter().all(|certified| certified.good), "{guarantee:?}");
         }
+    }
+
+    /// With many calls in flight, the next call is chosen with less information.
+    #[test]
+    fn calls_in_flight_cost_certificates_and_the_budget_holds() {
+        let method = method("rcb", GuaranteeName::Lent, AnswersKey::Joint);
+        let certified = |concurrency: usize| -> usize {
+            let trial = |seed| {
+                let setting = TrialSettings { concurrency, ..setting(4000.0, seed) };
+                let trial = run(&invented(), &method, setting).unwrap();
+                assert!(trial.spent <= 4000.0 && trial.reason.is_some(), "{trial:?}");
+                assert_eq!(run(&invented(), &method, setting).unwrap(), trial);
+                trial.certified.len()
+            };
+            (0..12).map(trial).sum()
+        };
+        let (one, four) = (certified(1), certified(4));
+        assert!(four > one / 2 && four < one, "{one} {four}");
     }
 
     #[test]

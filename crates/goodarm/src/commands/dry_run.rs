@@ -13,7 +13,7 @@ use goodarm_record::run_error::RunError;
 use goodarm_record::terms::{PeopleTerms, SolverTerms, VerifierTerms};
 use goodarm_report::Report;
 use goodarm_report::words::{
-    about, about_money, counted, is_free, money, price, printable, printable_note, remaining,
+    about_money, counted, estimate, is_free, money, price, printable, printable_note, remaining,
 };
 use goodarm_sim::plan::{Plan, Purchase, Spread, plan};
 
@@ -245,7 +245,8 @@ fn forecast(job: &Job) -> Result<String, CommandError> {
     spec.calls_max = Some(SIMULATED_CALLS_MAX);
     let plan = plan(&spec)?;
     let Some(purchase) = plan.purchase else { return Ok(String::new()) };
-    let spending = purchase.spending;
+    let Spread { low, median, high } = purchase.spending;
+    let spending = [low, median, high].map(|spent| spent * scale);
     let median = purchase.realistic.median * scale;
     let hopeless = if median < 1.0 { hopeless(job, &plan) } else { String::new() };
     let mut bounds = share_note.map_or_else(String::new, |note| format!("{note}.\n"));
@@ -256,15 +257,13 @@ fn forecast(job: &Job) -> Result<String, CommandError> {
     let answers = if job.questions.is_some() { "fresh answers" } else { "answers" };
     Ok(format!(
         "If {:.0} % of the {answers} are good, with mean scores by verifier {:?} (the others {:?}), \
-         {}, for about {} ({} to {}). {}Set your own estimates in [expect]; `goodarm plan` shows more.\n\
+         {}, for about {}. {}Set your own estimates in [expect]; `goodarm plan` shows more.\n\
          {bounds}{hopeless}",
         100.0 * forecast::good_share(job),
         forecast::means(job, true),
         forecast::means(job, false),
         outcome(job, &plan, &purchase, scale),
-        about_money(spending.median * scale, job.unit()),
-        about(spending.low * scale, job.unit()),
-        about(spending.high * scale, job.unit()),
+        estimate(spending, job.settings.budget.units(), job.unit()),
         bills(forecast::bill_basis(job)),
     ))
 }
@@ -322,6 +321,6 @@ fn hopeless(job: &Job, plan: &Plan) -> String {
 }
 
 const PREVIEW_LINES_MAX: usize = 12;
-const REPETITIONS: u64 = 20;
+const REPETITIONS: u64 = 40;
 /// A low limit, because a person waits for the forecast.
 const SIMULATED_CALLS_MAX: u64 = 4_000_000;

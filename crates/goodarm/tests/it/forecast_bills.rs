@@ -309,7 +309,7 @@ fn questions_with_a_generator_and_a_solver() {
     let model = "kind = \"llm\"\nurl = \"URL\"\nmax_tokens = 300\nextract = \"gsm8k\"\n\
         prompt = \"{{ question }}\\nThink step by step, and end with #### and the number.\"\n";
     let job = format!(
-        "questions = \"questions.jsonl\"\nbudget = 60000\nunit = \"tokens\"\ndelta = 0.05\nconcurrency = 1\n\
+        "questions = \"questions.jsonl\"\nbudget = 60000\nunit = \"tokens\"\ndelta = 0.05\nconcurrency = 4\n\
          [expect]\ngood = 0.7\ngood_mean = 0.8\nbad_mean = 0.1\n\
          [generator]\nmodel = \"generator\"\n{model}\
          [[verifiers]]\nname = \"solver\"\nrole = \"solver\"\nmodel = \"solver\"\nthreshold = 0.4\n{model}"
