@@ -15,6 +15,7 @@ use goodarm_record::control::Control;
 use goodarm_record::notice::Condition;
 use goodarm_record::outputs::calls::CriterionScores;
 use goodarm_record::questions::MadeAnswer;
+use goodarm_record::view::warnings::high_ceiling;
 use serde::Serialize;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
@@ -334,11 +335,8 @@ fn suspicions_of(job: &Job, service: ServiceId, trials: &[&TryCall]) -> Vec<Stri
     let most = paid.iter().map(|trial| trial.cost).max().unwrap_or(Cost::ZERO);
     if !paid.is_empty() && paid.iter().all(|trial| trial.cost == trial.ceiling) {
         texts.push("does not say what its calls take: their bills are not known, and the budget keeps their ceilings".to_owned());
-    } else if most > Cost::ZERO && terms.ceiling.units() >= CEILING_TIMES * most.units() {
-        texts.push(format!(
-            "has a ceiling of {:.0} times what these calls cost: lower max_tokens, or give input_tokens_max or metered.ceiling",
-            terms.ceiling.units() / most.units()
-        ));
+    } else if most > Cost::ZERO {
+        texts.extend(high_ceiling(terms.ceiling, most.units(), job.settings.budget));
     }
     texts
 }
@@ -368,6 +366,5 @@ const RETRIES: u32 = 2;
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// Equal replies are not suspicious if they are this short: verdicts of a word or two are often the same.
 const SHORT_REPLY_BYTES: usize = 20;
-const CEILING_TIMES: f64 = 6.0;
 /// The default field of a candidate's answer.
 const ANSWER: &str = "answer";

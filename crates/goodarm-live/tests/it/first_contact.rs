@@ -279,10 +279,14 @@ fn scores_off_their_scale_missing_usage_and_high_ceilings_are_noted() {
     let (_, overview) = judge.place.run();
     assert_noted(&overview, "is paid at its ceiling for every call");
 
+    let judge = Judge::new(&metered.replace('5', "500"), |seen, _| verdict(seen));
+    let (_, overview) = judge.place.run();
+    assert_noted(&overview, "times what a call costs, 19 % of the budget");
+    judge.place.assert_clean();
+
     let judge = Judge::new(metered, |seen, _| verdict(seen));
     let (_, overview) = judge.place.run();
-    assert_noted(&overview, "times as much as a call costs on average");
-    judge.place.assert_clean();
+    assert!(overview.notes.is_empty(), "a usual judge, with the default ceiling of its prompt");
 }
 
 fn tried(judge: &Judge, count: u32) -> (Vec<TryCall>, Vec<String>) {
@@ -328,7 +332,7 @@ fn a_trial_shows_the_whole_refusal_and_what_is_suspicious() {
     let dear = "max_tokens = 500\nmetered = { input = 1, output = 1, per = 1 }\n";
     let judge = Judge::new(dear, |seen, _| verdict(seen));
     let (_, texts) = tried(&judge, 3);
-    assert!(texts[0].contains("times what these calls cost"), "{texts:?}");
+    assert!(texts[0].contains("times what a call costs"), "{texts:?}");
 }
 
 /// Its first replies are in the run; the later ones do not count against any answer.

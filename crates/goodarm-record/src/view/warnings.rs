@@ -1,7 +1,7 @@
 //! Warnings about services, for people who rely on a run: recomputed from the journal by summaries, reports and
 //! audits, and printed on the terminal once.
 
-use goodarm_core::{BlockingFailure, Failure};
+use goodarm_core::{BlockingFailure, Cost, Failure};
 use goodarm_files::words::{counted, number};
 
 use crate::account::{Account, OutcomeTotals, ServiceTotals};
@@ -69,7 +69,8 @@ pub fn warnings(terms: &RunTerms, account: &Account) -> Vec<Warning> {
     });
     let mut warnings: Vec<Warning> = all
         .flat_map(|(service, outcomes, paid)| {
-            about(&service, outcomes, paid).into_iter().map(move |(kind, text)| Warning {
+            let budget = account.budgets.last().copied().unwrap_or(terms.budget);
+            about(&service, outcomes, paid, budget).into_iter().map(move |(kind, text)| Warning {
                 service: service.name.to_owned(),
                 kind,
                 text: match kind {
@@ -87,6 +88,7 @@ fn about(
     terms: &ServiceTerms<'_>,
     totals: &OutcomeTotals,
     paid: Option<&ServiceTotals>,
+    budget: Cost,
 ) -> Vec<(WarningKind, String)> {
     let mut found = Vec::new();
     if totals.score_count() == 0
@@ -133,7 +135,7 @@ fn about(
         );
         found.push((WarningKind::Unscored, text));
     }
-    found.extend(paid.and_then(|paid| about_prices(terms, totals, paid)));
+    found.extend(paid.and_then(|paid| about_prices(terms, totals, paid, budget)));
     found.extend(paid.and_then(|paid| about_throttling(terms, paid)));
     found
 }
@@ -178,6 +180,7 @@ fn about_prices(
     terms: &ServiceTerms<'_>,
     totals: &OutcomeTotals,
     paid: &ServiceTotals,
+    budget: Cost,
 ) -> Option<(WarningKind, String)> {
     let scores = totals.score_count();
     if !terms.metered || scores < SCORES_MIN {
@@ -194,14 +197,20 @@ fn about_prices(
         let text = "bills nothing for its calls: the budget does not end them, calls_max does.";
         return Some((WarningKind::HighCeiling, text.to_owned()));
     }
-    let times = terms.ceiling.units() / mean;
-    (times >= CEILING_TIMES_MAX).then(|| {
-        let text = format!(
-            "costs far less than is reserved for it: {times:.0} times as much as a call costs on average. \
-             A tighter ceiling (max_tokens, input_tokens_max, metered.ceiling) lets more calls start \
-             towards the end."
-        );
-        (WarningKind::HighCeiling, text)
+    let text = high_ceiling(terms.ceiling, mean, budget)?;
+    Some((WarningKind::HighCeiling, format!("{text}.")))
+}
+
+/// A warning about a ceiling that is far above the mean bill, if it keeps a large part of the budget from being spent.
+/// The default ceiling of a prompt is always far above the bill, and does no harm while it is small beside the budget.
+pub fn high_ceiling(ceiling: Cost, mean: f64, budget: Cost) -> Option<String> {
+    let (times, share) = (ceiling.units() / mean, ceiling.units() / budget.units());
+    (times >= CEILING_TIMES_MAX && share >= CEILING_SHARE_MAX).then(|| {
+        format!(
+            "reserves {times:.0} times what a call costs, {:.0} % of the budget, which cannot be spent at the end: \
+             lower max_tokens, or give input_tokens_max or metered.ceiling",
+            100.0 * share
+        )
     })
 }
 
@@ -213,3 +222,23 @@ const CEILING_TIMES_MAX: f64 = 6.0;
 /// Requests that began no work are mentioned if they are at least this many, and one in so many.
 const THROTTLED_MIN: u64 = 10;
 const THROTTLED_ONE_IN: u64 = 10;
+const CEILING_SHARE_MAX: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_high_ceiling_is_reported_only_if_it_keeps_money_from_being_spent() {
+        let found = |ceiling, mean, budget| {
+            high_ceiling(Cost::from_units(ceiling), mean, Cost::from_units(budget))
+        };
+        let text = found(60, 6.0, 200).expect("30 % of the budget");
+        assert!(
+            text.starts_with("reserves 10 times what a call costs, 30 % of the budget"),
+            "{text}"
+        );
+        assert_eq!(found(60, 6.0, 700), None, "a usual judge with its default ceiling");
+        assert_eq!(found(60, 20.0, 200), None, "bills are near their ceiling");
+    }
+}

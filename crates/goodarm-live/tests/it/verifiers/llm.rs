@@ -83,6 +83,31 @@ async fn a_judge_asks_and_reads_yes_or_no() {
     assert_eq!(most(judge, &candidates), extent);
 }
 
+/// What calls typically use is a guess from the lengths of prompts and the kind of reply.
+#[test]
+fn a_typical_call_has_a_token_for_four_bytes_and_a_reply_of_its_kind() {
+    let url = "http://127.0.0.1:9/v1";
+    let answer = |bytes: usize| json!({"id": bytes.to_string(), "answer": "x".repeat(bytes)});
+    let lines = [answer(390), answer(790)].map(|line| line.to_string());
+    let candidates = Candidates::from_lines(lines.iter().map(String::as_str), "id").expect("two");
+    let typical = |llm: Llm| {
+        let usage = Service::remote(llm.manifest(Unit::Calls), llm).typical_usage(&candidates);
+        (usage.input_tokens.expect("a prompt"), usage.output_tokens.expect("a reply"))
+    };
+    let judge = |keys| typical(llm(judge_keys(url, keys)));
+    // Prompts of 400 and 800 bytes, and 8 tokens around them.
+    assert_eq!(judge(json!({"max_tokens": 5})), (158, 3));
+    assert_eq!(judge(json!({"max_tokens": 1})), (158, 1), "never more than the limit");
+    assert_eq!(judge(json!({"max_tokens": 5, "input_tokens_max": 90})), (90, 3));
+    assert_eq!(judge(json!({"max_completion_tokens": 900})), (158, 300), "with thoughts");
+    assert_eq!(judge(json!({"parse": "number", "max_tokens": 8})), (158, 3));
+    assert_eq!(judge(json!({"parse": "number", "max_tokens": 300})), (158, 100));
+    assert_eq!(judge(json!({"parse": "json", "pointer": "/a", "max_tokens": 60})), (158, 12));
+    assert_eq!(judge(json!({"parse": "logprobs"})), (158, 1), "only the first calls ask twice");
+    let prompt = json!({"prompt": "{{ answer }}", "max_tokens": 300, "votes": 2});
+    assert_eq!(typical(llm(solver_keys(url, prompt))), (2 * 156, 2 * 100));
+}
+
 #[tokio::test]
 async fn addresses_may_have_any_ending() {
     let server = Server::start([completion("Yes")]);
