@@ -76,7 +76,8 @@ pub struct Progress {
     pub working_on: Option<[String; 2]>,
     /// A forecast of how many answers will be certified.
     pub forecast: f64,
-    /// Seconds until the budget is spent at the recent pace; `None` while the pace is unknown. A run may end earlier.
+    /// Seconds until the run ends at the recent pace; `None` while the pace is unknown, and if the run will probably end
+    /// before its budget is spent: that moment cannot be forecast.
     pub seconds_left: Option<f64>,
     /// The condition of each service.
     pub conditions: Vec<Condition>,

@@ -122,7 +122,7 @@ impl<'a> Display<'a> {
             text += " (2 % of the money left)";
         }
         if let Some(seconds) = progress.seconds_left {
-            text += &format!(", at most {} left at this pace", about_time(seconds));
+            text += &format!(", about {} left", about_time(seconds));
         }
         if progress.retry_count > 0 {
             text += &format!(", {}", counted(progress.retry_count, "retry"));

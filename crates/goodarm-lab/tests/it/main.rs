@@ -1,6 +1,7 @@
 //! The laboratory, run as a user runs it, and its pictures.
 
 mod laboratory;
+mod outlook;
 mod pages;
 mod paper;
 mod picture;

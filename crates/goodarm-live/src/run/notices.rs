@@ -3,7 +3,7 @@
 use std::mem::{discriminant, take};
 use std::time::Duration;
 
-use goodarm_core::outlook::certified_count_forecast;
+use goodarm_core::outlook::{certified_count_forecast, takes_all_money};
 use goodarm_core::{BlockingFailure, Failure, Outcome, ServiceId, Source, Target};
 use goodarm_files::words::{money, were};
 use goodarm_record::control::Control;
@@ -179,6 +179,8 @@ pub(super) struct ProgressMeter {
     calls_per_second: Option<f64>,
     spent_per_second: f64,
     forecast: f64,
+    /// Whether the run will probably end when its money is spent.
+    takes_all_money: bool,
     remaining: Option<Remaining>,
     forecast_due: Instant,
 }
@@ -195,6 +197,7 @@ impl ProgressMeter {
             calls_per_second: None,
             spent_per_second: 0.0,
             forecast: 0.0,
+            takes_all_money: false,
             remaining: None,
             forecast_due: now,
         }
@@ -226,6 +229,7 @@ impl ProgressMeter {
         (self.call_count, self.spent) = (call_count, spent);
         if now >= self.forecast_due {
             self.forecast = certified_count_forecast(run.work.books());
+            self.takes_all_money = takes_all_money(run.work.books());
             self.remaining = Some(Remaining::new(run.work.books()));
             // Forecasts take at most a twentieth of the time.
             self.forecast_due = now + (now.elapsed() * 20).max(PROGRESS_INTERVAL);
@@ -262,13 +266,13 @@ impl ProgressMeter {
         }
     }
 
-    /// An upper bound of the time left, as if all of the money were spent at the recent pace. A forecast of
-    /// what the undecided answers still need would jump.
+    /// The time until the money is spent at the recent pace; `None` if the run will probably end before, because the
+    /// moment when nothing is worth a call any more cannot be forecast.
     fn seconds_left(&self, run: &Run) -> Option<f64> {
         let ledger = run.work.books().ledger();
         let left = (ledger.left() + ledger.reserved()).units();
         let is_known = self.started.elapsed() >= PACE_KNOWN_AFTER && self.spent_per_second > 0.0;
-        is_known.then(|| left / self.spent_per_second)
+        (is_known && self.takes_all_money).then(|| left / self.spent_per_second)
     }
 }
 

@@ -95,10 +95,10 @@ function paceTile(state, isOver) {
   return pace;
 }
 
-/// An upper limit: a run ends earlier when nothing is worth a call any more.
+/// Null if the run will probably end before its money is spent.
 function timeLeft({ seconds_left, phase }) {
   if (seconds_left === null || phase !== "running") return "";
-  return ` · at most ${duration(about(seconds_left))} left at this pace`;
+  return ` · about ${duration(about(seconds_left))} left`;
 }
 
 const CONDITIONS = { open: "working", "partly-open": "partly working", "backing-off": "backing off", down: "down", "given-up": "given up" };
