@@ -262,6 +262,19 @@ fn scores_of(verifier: &JobService, outcome: &Outcome) -> (Option<f64>, Option<C
     }
 }
 
+/// The mean bills of metered services in these calls; only calls with a score or an answer count.
+pub fn mean_bills(job: &Job, trials: &[TryCall]) -> Vec<(ServiceId, Cost)> {
+    let of_service = |service: ServiceId| {
+        let own = trials.iter().filter(|it| it.service == service && it.has_scored());
+        let bills: Vec<Cost> = own.map(|trial| trial.cost).collect();
+        let sum = bills.iter().copied().fold(Cost::ZERO, Cost::saturating_add);
+        let mean = Cost::from_picos(sum.picos().div_ceil(bills.len().max(1) as u128));
+        let is_known = job.service(service).tariff.is_metered() && mean > Cost::ZERO;
+        is_known.then_some((service, mean))
+    };
+    job.problem.services().filter_map(of_service).collect()
+}
+
 /// What looks wrong about the services, after these calls: texts that begin with the name of the service.
 pub fn suspicions(job: &Job, trials: &[TryCall]) -> Vec<String> {
     let of_service = |service: ServiceId| {

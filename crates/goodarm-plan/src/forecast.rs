@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use goodarm_core::{AttributeId, Cost};
+use goodarm_core::{AttributeId, Cost, Role, ServiceId};
 use goodarm_files::toml_text::TomlError;
 use goodarm_files::{GuaranteeName, Scores};
 use goodarm_live::job::{Job, JobError, JobService};
@@ -59,6 +59,23 @@ pub struct Forecast {
 }
 
 impl Forecast {
+    /// Replaces expected bills by measured ones.
+    pub fn take_bills(&mut self, job: &Job, bills: &[(ServiceId, Cost)]) {
+        for &(service, bill) in bills {
+            let bill = bill.min(job.service(service).tariff.ceiling).units();
+            let measured = (Some(bill), DOUBT_OF_JOB);
+            for (index, verifier) in self.spec.verifiers.iter_mut().enumerate() {
+                if job.problem.service_of(AttributeId::at(index)) == service {
+                    (verifier.expected, verifier.doubt) = measured;
+                }
+            }
+            if let Some(Role::Generator(generator)) = job.problem.role(service) {
+                let generator = &mut self.spec.generators[generator.index()];
+                (generator.expected, generator.doubt) = measured;
+            }
+        }
+    }
+
     /// A note that only a part of the job is simulated; `None` if all of it is.
     pub fn share_note(&self, job: &Job) -> Option<String> {
         let (all, noun, count) = match (&job.questions, self.spec.questions) {
@@ -86,6 +103,8 @@ pub enum BillBasis {
     Job,
     /// Bills of the metered services are recorded.
     Recording,
+    /// Bills were measured by trying the job.
+    Trial,
 }
 
 /// What the expected bills of a job rest on.

@@ -69,7 +69,11 @@ fn subject(plan: &Plan) -> String {
 /// What the budget buys.
 fn bought(plan: &Plan, purchase: &Purchase) -> String {
     let Spread { low, median, high } = purchase.realistic;
-    let (budget, spent, mean) = (shown(purchase.budget), shown(purchase.spent), purchase.mean);
+    let (budget, mean) = (shown(purchase.budget), purchase.mean);
+    let spent = {
+        let Spread { low, median, high } = purchase.spending;
+        format!("{} ({} to {})", shown(median), shown(low), shown(high))
+    };
     let range = format!("({low} to {high} in eight of ten sessions, {mean:.1} on average)");
     let about = if plan.cut.is_some_and(|cut| cut.of_purchase > 0) { "at least" } else { "about" };
     let Some(theory) = &purchase.theory else {
@@ -225,6 +229,7 @@ mod tests {
             said.contains("A budget of 5,000 answers about 29 of 48 questions (20 to 33 in"),
             "{said}"
         );
+        assert!(said.contains("and spends 4,991 (4,980 to 5,000).\n"), "{said}");
         assert!(!said.contains("K(b)") && !said.contains("T*"), "{said}");
         assert!(said.contains("(900 to 1,100)") && said.contains("(900 or more)"), "{said}");
         let names: Vec<String> =

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use goodarm_core::{Role, ServiceId};
+use goodarm_core::{Cost, Role, ServiceId};
 use goodarm_live::job::{Job, JobService};
 use goodarm_live::run::Run;
 use goodarm_live::try_calls::suspicions;
@@ -59,7 +59,7 @@ pub(crate) fn show(job: &Job, is_resumed: bool) -> Result<(), CommandError> {
     let _ = writeln!(text, "To see real replies: goodarm try {}", job.path.display());
     text += &match job.settings.calls_per_pair {
         Some(calls) => design(job, calls),
-        None => forecast(job)?,
+        None => forecast(job, &[])?,
     };
     terminal::print(&text);
     Ok(())
@@ -238,8 +238,14 @@ fn design(job: &Job, calls: u64) -> String {
     )
 }
 
-fn forecast(job: &Job) -> Result<String, CommandError> {
-    let forecast = forecast::of_job(job, REPETITIONS);
+/// What the budget will buy, with expected bills, or with those that were measured.
+pub(crate) fn forecast(job: &Job, measured: &[(ServiceId, Cost)]) -> Result<String, CommandError> {
+    let mut forecast = forecast::of_job(job, REPETITIONS);
+    forecast.take_bills(job, measured);
+    let basis = match measured {
+        [] => forecast::bill_basis(job),
+        _ => BillBasis::Trial,
+    };
     let share_note = forecast.share_note(job);
     let Forecast { mut spec, scale } = forecast;
     spec.calls_max = Some(SIMULATED_CALLS_MAX);
@@ -264,7 +270,7 @@ fn forecast(job: &Job) -> Result<String, CommandError> {
         forecast::means(job, false),
         outcome(job, &plan, &purchase, scale),
         estimate(spending, job.settings.budget.units(), job.unit()),
-        bills(forecast::bill_basis(job)),
+        bills(basis),
     ))
 }
 
@@ -275,6 +281,7 @@ pub(crate) fn bills(basis: BillBasis) -> &'static str {
         BillBasis::Guess => "Bills are guessed from the prompts; `goodarm try` measures some. ",
         BillBasis::Job => "Bills are as the job expects them. ",
         BillBasis::Recording => "Bills are as recorded. ",
+        BillBasis::Trial => "Bills are as in these calls. ",
     }
 }
 

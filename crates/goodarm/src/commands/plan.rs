@@ -7,7 +7,7 @@ use goodarm_sim::plan::plan;
 
 use crate::advice;
 use crate::cli::PlanArguments;
-use crate::commands::{CommandError, tell_notes};
+use crate::commands::{CommandError, dry_run, tell_notes};
 use crate::terminal;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), CommandError> {
@@ -32,7 +32,9 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), CommandError> {
     let text = if arguments.json {
         serde_json::to_string_pretty(&plan)? + "\n"
     } else {
-        plan_report::text(&plan)
+        let bills = input.bill_basis.map_or("", dry_run::bills).trim_end();
+        let bills = if bills.is_empty() { String::new() } else { format!("{bills}\n") };
+        plan_report::text(&plan) + &bills
     };
     // A closed pipe is not an error.
     terminal::print(&text);

@@ -1,19 +1,20 @@
 //! `goodarm try`: one real call of each verifier on a few answers, before anything is at stake.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use goodarm_core::{ArmId, Cost};
+use goodarm_core::{ArmId, Cost, ServiceId};
 use goodarm_live::job::{Job, Overrides};
-use goodarm_live::try_calls::{TryCall, suspicions, try_out};
+use goodarm_live::try_calls::{TryCall, mean_bills, suspicions, try_out};
 use goodarm_record::outputs::calls::CriterionScores;
 use goodarm_report::words::{money, printable_note};
 use serde_json::json;
 
 use crate::advice;
 use crate::cli::TryArguments;
-use crate::commands::CommandError;
 use crate::commands::run::listen_for_ctrl_c;
+use crate::commands::{CommandError, dry_run};
 use crate::terminal::{self, Exit};
 
 pub(crate) fn run(arguments: &TryArguments) -> Result<(), CommandError> {
@@ -23,14 +24,21 @@ pub(crate) fn run(arguments: &TryArguments) -> Result<(), CommandError> {
     listen_for_ctrl_c(&control, true)?;
     let trials = try_out(&job, &arms, &control)?;
     let suspicions = suspicions(&job, &trials);
+    let bills = mean_bills(&job, &trials);
     if arguments.json {
-        let value = json!({"trials": trials, "suspicious": suspicions});
+        let named =
+            bills.iter().map(|(id, bill)| (job.service(*id).name.clone(), bill.to_string()));
+        let expected: BTreeMap<String, String> = named.collect();
+        let value = json!({"trials": trials, "suspicious": suspicions, "expected": expected});
         terminal::print_line(&value.to_string());
     } else {
         let mut text: String = trials.iter().map(|trial| shown(&job, trial)).collect();
         text += &total(&job, &trials);
         for suspicion in &suspicions {
             let _ = writeln!(text, "suspicious: {}", printable_note(suspicion));
+        }
+        if !control.is_stopping() {
+            text += &expected(&job, &bills)?;
         }
         terminal::print(&text);
     }
@@ -135,6 +143,25 @@ fn total(job: &Job, trials: &[TryCall]) -> String {
         "These calls cost {}. They are not recorded and do not count towards any run's budget.\n",
         money(sum, job.unit())
     )
+}
+
+/// The mean bills as keys of the job, and what the budget buys with them; empty if all prices are fixed.
+fn expected(job: &Job, bills: &[(ServiceId, Cost)]) -> Result<String, CommandError> {
+    if bills.is_empty() || job.settings.is_recording() {
+        return Ok(String::new());
+    }
+    let mut text = String::new();
+    for (id, bill) in bills {
+        let service = job.service(*id);
+        let _ = writeln!(
+            text,
+            "{}: a call costs {}, and {} was expected; in its table of the job: metered = {{ …, expected = {bill} }}",
+            printable_note(&service.name),
+            money(*bill, job.unit()),
+            money(service.tariff.expected, job.unit()),
+        );
+    }
+    Ok(text + &dry_run::forecast(job, bills)?)
 }
 
 fn indented(text: &str) -> String {

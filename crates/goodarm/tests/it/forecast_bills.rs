@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use goodarm_testing::{Action, Server, TestFolder};
 use serde_json::{Value, json};
 
-use crate::tool::ok;
+use crate::tool::{goodarm, message, ok};
 
 const RUNS: u64 = 10;
 
@@ -316,4 +316,38 @@ fn questions_with_a_generator_and_a_solver() {
     );
     let files = [("questions.jsonl", &*questions)];
     compare("questions", &files, &job, solve, " of 20 questions");
+}
+
+/// `goodarm try` measures bills: it prints the key for the job, and a forecast with them.
+#[test]
+fn a_trial_says_what_to_expect_and_the_job_may_state_it() {
+    let keys = format!("max_tokens = 5\nthreshold = 0.5\n{CHEAP}");
+    let job = format!("budget = 0.002\n{HEAD}{}", judge("judge", ASKED, &keys));
+    let server = server(1, yes_or_no);
+    let job = job.replace("URL", &server.url("/v1"));
+    let place = TestFolder::new(&[("answers.jsonl", &answers(40, 24, |_| 5)), ("job.toml", &job)]);
+    let file = place.argument("job.toml");
+    let guessed = ok(&["run", &file, "--dry-run"]);
+    assert!(guessed.contains("Bills are guessed from the prompts"), "{guessed}");
+    let said = ok(&["try", &file, "-n", "4"]);
+    let (_, bill) = said.split_once("metered = { …, expected = ").expect("the key");
+    let (bill, _) = bill.split_once(" }").expect("its end");
+    assert!((3e-6..2e-5).contains(&bill.parse::<f64>().expect("a bill")), "{said}");
+    assert!(said.contains("Bills are as in these calls"), "{said}");
+    let tried: Value = serde_json::from_str(&ok(&["try", &file, "--json"])).expect("JSON");
+    assert!(tried["expected"]["judge"].is_string(), "{tried}");
+    place.write("job.toml", &job.replace("1000000 }", &format!("1000000, expected = {bill} }}")));
+    let stated = ok(&["run", &file, "--dry-run"]);
+    assert!(stated.contains("Bills are as the job expects them"), "{stated}");
+    let plan = ok(&["plan", &file]);
+    assert!(plan.ends_with("Bills are as the job expects them.\n"), "{plan}");
+    let width = |said: &str| {
+        let line = said.lines().find(|line| line.starts_with("If ")).expect("a forecast");
+        let Range { low, high, .. } = Range::read(line, ", about ", " will be certified");
+        high - low
+    };
+    assert!(width(&stated) < width(&guessed), "{stated}{guessed}");
+    place.write("job.toml", &job.replace("1000000 }", "1000000, expected = 1 }"));
+    let refused = message(&goodarm(&["run", &file, "--dry-run"]));
+    assert!(refused.contains("expected: 1 is not more than 0 and at most"), "{refused}");
 }
