@@ -22,7 +22,7 @@ use crate::random::Random;
 use crate::run::run;
 use crate::theory::Complexity;
 use crate::trial::{Method, Trial, TrialError, TrialSettings};
-use crate::world::{BillLaw, Failures, Latency, World};
+use crate::world::{Failures, Latency, World};
 use crate::world_error::PAIRS_MAX;
 
 pub use self::questions::guessed_means;
@@ -256,16 +256,14 @@ impl PlanSpec {
             laws.push(law);
         }
         let scored_by = self.scored_by()?;
-        let mut of_services: Vec<BillLaw> = self
-            .verifiers
-            .iter()
-            .zip(&bills)
-            .filter(|(verifier, _)| verifier.calls_of.is_none())
-            .map(|(_, bills)| *bills)
-            .collect();
-        of_services.extend(self.generator_bills(repetition)?);
-        let questions =
-            self.questions.map(|count| self.world(count, &laws, &scored_by, of_services, seed));
+        let questions = match self.questions {
+            Some(count) => {
+                let mut world = self.world(count, &laws, &scored_by, seed);
+                world.bills = self.service_bills(repetition)?;
+                Some(world)
+            }
+            None => None,
+        };
         let world = World {
             means: means.clone(),
             scores: laws.clone(),

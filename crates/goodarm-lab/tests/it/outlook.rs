@@ -117,6 +117,7 @@ impl Calibration {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "the measured calibration")]
 fn forecasts_during_a_run_are_within_a_factor_of_two_in_eight_of_ten() {
     for (text, budgets) in WORLDS {
         let spec: WorldSpec = toml_text::parse(text).expect("a world");
@@ -143,6 +144,7 @@ fn forecasts_during_a_run_are_within_a_factor_of_two_in_eight_of_ten() {
 /// The answers that look good when the money is spent, and the cost of certifying them: with so much more money, about
 /// so many more are certified.
 #[test]
+#[expect(clippy::print_stderr, reason = "the measured calibration")]
 fn the_cost_of_answers_that_look_good_certifies_about_as_many() {
     for (text, budgets) in WORLDS {
         let spec: WorldSpec = toml_text::parse(text).expect("a world");

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use goodarm_core::{Cost, VoidFailure};
 use goodarm_data::candidates::{Candidate, Candidates};
@@ -395,5 +396,8 @@ fn the_ledger_reserves_what_the_tariff_says_to_the_last_digit() {
     let tariff = Tariff::new(&pricing, FailedCalls::Ceiling, Extent::default).expect("a tariff");
     assert_eq!(tariff.ceiling.picos(), 61 * 123_456_789_012_345_677);
     assert_eq!(job.problem.attribute(goodarm_core::AttributeId(0)).price, tariff.ceiling);
-    assert_eq!(job.verifiers()[0].tariff, tariff);
+    // A call takes two seconds, by a guess.
+    let typical = || Usage { worked: Duration::from_secs(2), ..Usage::default() };
+    assert_eq!(job.verifiers()[0].tariff, tariff.expecting(typical));
+    assert_eq!(job.verifiers()[0].tariff.expected.picos(), 2 * 123_456_789_012_345_677);
 }

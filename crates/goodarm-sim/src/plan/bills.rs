@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use goodarm_core::Cost;
 
-use super::{PlanError, PlanSpec};
+use super::{PlanError, PlanGenerator, PlanSpec, PlanVerifier};
 use crate::random::Random;
 use crate::world::{Between, BillLaw};
 
@@ -12,30 +12,38 @@ impl PlanSpec {
     /// The bills of each verifier in this repetition.
     pub(super) fn verifier_bills(&self, repetition: u64) -> Result<Vec<BillLaw>, PlanError> {
         let verifiers = self.verifiers.iter().enumerate();
-        let law = |(index, it): (usize, &super::PlanVerifier)| {
-            let key = format_args!("verifiers[{index}].price").to_string();
-            self.bills(key, it.price, it.expected, it.doubt, [repetition, index as u64])
+        let law = |(index, it): (usize, &PlanVerifier)| {
+            let key = format!("verifiers[{index}].price");
+            self.bills(key, (it.price, it.expected, it.doubt), [repetition, index as u64])
         };
         verifiers.map(law).collect()
     }
 
-    /// The bills of each generator in this repetition.
-    pub(super) fn generator_bills(&self, repetition: u64) -> Result<Vec<BillLaw>, PlanError> {
+    /// The bills of each service in this repetition: of the verifiers with calls of their own, then of the generators.
+    pub(super) fn service_bills(&self, repetition: u64) -> Result<Vec<BillLaw>, PlanError> {
+        let verifiers = self.verifiers.iter().zip(self.verifier_bills(repetition)?);
+        let called = verifiers.filter(|(verifier, _)| verifier.calls_of.is_none());
+        let mut bills: Vec<BillLaw> = called.map(|(_, bills)| bills).collect();
+        bills.extend(self.generator_bills(repetition)?);
+        Ok(bills)
+    }
+
+    fn generator_bills(&self, repetition: u64) -> Result<Vec<BillLaw>, PlanError> {
         let makers = self.makers().enumerate();
-        let law = |(index, it): (usize, &super::PlanGenerator)| {
+        let law = |(index, it): (usize, &PlanGenerator)| {
             let place = GENERATORS + index as u64;
-            self.bills("generator.price", it.price, it.expected, it.doubt, [repetition, place])
+            let key = "generator.price";
+            self.bills(key, (it.price, it.expected, it.doubt), [repetition, place])
         };
         makers.map(law).collect()
     }
 
-    /// Bills of one service. If their mean is in doubt, it is drawn again in every repetition.
+    /// Bills of one service with this price, expected bill and doubt, which is why the mean is drawn again in every
+    /// repetition.
     fn bills(
         &self,
         key: impl Display,
-        price: f64,
-        expected: Option<f64>,
-        doubt: f64,
+        (price, expected, doubt): (f64, Option<f64>, f64),
         [repetition, place]: [u64; 2],
     ) -> Result<BillLaw, PlanError> {
         let ceiling = Cost::of_price(price).map_err(|error| PlanError::key(key, error))?;

@@ -9,7 +9,7 @@ use crate::num::size;
 use crate::questions::described::QuestionDescription;
 use crate::questions::world::QuestionWorld;
 use crate::theory::Test;
-use crate::world::{BillLaw, ScoreLaw};
+use crate::world::ScoreLaw;
 use crate::world_error::PAIRS_MAX;
 
 impl PlanSpec {
@@ -72,7 +72,6 @@ impl PlanSpec {
         count: usize,
         laws: &[ScoreLaw],
         scored_by: &[ScoredBy],
-        bills: Vec<BillLaw>,
         seed: u64,
     ) -> QuestionWorld {
         let good = self.good_share();
@@ -100,7 +99,6 @@ impl PlanSpec {
             self.makers().map(generator).collect(),
             self.candidates_max.unwrap_or(CANDIDATES_MAX),
             description,
-            bills,
             seed,
         )
     }

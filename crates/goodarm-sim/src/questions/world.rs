@@ -164,14 +164,14 @@ impl QuestionWorld {
         generators: Vec<GeneratorSpec>,
         candidates_max: usize,
         description: QuestionDescription,
-        bills: Vec<BillLaw>,
         seed: u64,
     ) -> Self {
         let (count, scored_by) = (description.questions, description.scored_by.clone());
         let world = Described::new(description, seed);
         let answers = world.given();
         let questions = QuestionsSpec { count, answers, generators, candidates_max };
-        Self { attributes, scored_by, questions, bills, kind: Kind::Described(world) }
+        let kind = Kind::Described(world);
+        Self { attributes, scored_by, questions, bills: Vec::new(), kind }
     }
 
     /// The bill of a call: the `count`-th one of a service about a subject; `None` for the ceiling.

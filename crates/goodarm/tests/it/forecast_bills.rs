@@ -160,6 +160,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Compares the dry run of a job with ten runs. `job` gets the server's address in place of `URL`.
+#[expect(clippy::print_stderr, reason = "the numbers that are compared")]
 fn compare(name: &str, files: &[(&str, &str)], job: &str, speech: Speech, counted: &str) {
     let place = TestFolder::new(files);
     let (mut certified, mut spent, mut notes) = (Vec::new(), Vec::new(), Vec::new());
