@@ -45,10 +45,10 @@ impl Lane {
         self.in_flight_count as usize
     }
 
-    /// The expected cost of a call that may have been made: the mean of all bills above 0, or [`Self::price`] before
+    /// The expected cost of a call that may have been made: the mean of all bills above 0, or [`Self::expected`] before
     /// the first one. At most [`Self::price`].
     pub fn typical_bill(&self) -> Cost {
-        self.bills.mean_paid().map_or(self.price, |mean| mean.min(self.price))
+        self.bills.mean_paid().map_or(self.expected, |mean| mean.min(self.price))
     }
 
     /// Whether calls of this service take hours.
