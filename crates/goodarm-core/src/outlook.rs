@@ -205,23 +205,16 @@ pub fn certified_count_forecast(books: &Books) -> f64 {
     count
 }
 
-/// The undecided arms that look good, and what certifying them would still take: a guess.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Remainder {
-    /// Arms that will probably pass.
-    pub arm_count: usize,
-    /// What they would still cost together, if they pass.
-    pub cost: f64,
+/// Whether the undecided arms that are more likely to pass than not will take all the money: then the session ends when
+/// it is spent. Otherwise it ends when nothing is worth a call any more, and that moment cannot be forecast. Takes a
+/// time that grows with the number of pairs.
+pub fn takes_all_money(books: &Books) -> bool {
+    let ledger = books.ledger();
+    cost_of_good_arms(books) >= (ledger.left() + ledger.reserved()).units()
 }
 
-/// The undecided arms that look good, whether or not the money is there: a guess, in a time that grows with
-/// the number of pairs.
-pub fn remainder(books: &Books) -> Remainder {
-    remainder_above(books, LOOKS_GOOD)
-}
-
-/// The undecided arms that pass with more than this probability.
-fn remainder_above(books: &Books, least: f64) -> Remainder {
+/// A guess at what certifying all undecided arms that are more likely to pass than not would still cost.
+fn cost_of_good_arms(books: &Books) -> f64 {
     let offered_level = offered_level(books);
     // Nothing is known about an arm that no noisy verifier has scored.
     let is_known = |arm: &ArmId| {
@@ -233,29 +226,17 @@ fn remainder_above(books: &Books, least: f64) -> Remainder {
     let good = certifiable_arms(books)
         .filter(is_known)
         .map(|arm| (arm, forecast(books, arm, offered_level, EXPECTED_CASE)))
-        .filter(|(_, forecast)| forecast.cost.is_finite() && forecast.pass_probability > least)
-        .map(|(arm, forecast)| (arm, forecast.cost));
-    let add = |sum: Remainder, cost: f64| Remainder {
-        arm_count: sum.arm_count + 1,
-        cost: sum.cost + cost,
-    };
+        .filter(|(_, forecast)| forecast.cost.is_finite() && forecast.pass_probability > 0.5);
     let Some(questions) = books.problem().questions() else {
-        return good.fold(Remainder::default(), |sum, (_, cost)| add(sum, cost));
+        return good.map(|(_, forecast)| forecast.cost).sum();
     };
     // One answer to a question is enough: the cheapest.
     let mut least: BTreeMap<QuestionId, f64> = BTreeMap::new();
-    good.for_each(|(arm, cost)| {
-        let least = least.entry(questions.of(arm)).or_insert(cost);
-        *least = least.min(cost);
+    good.for_each(|(arm, forecast)| {
+        let least = least.entry(questions.of(arm)).or_insert(forecast.cost);
+        *least = least.min(forecast.cost);
     });
-    least.into_values().fold(Remainder::default(), add)
-}
-
-/// Whether the undecided arms that are more likely to pass than not will take all the money: then the session ends when
-/// it is spent. Otherwise it ends when nothing is worth a call any more, and that moment cannot be forecast.
-pub fn takes_all_money(books: &Books) -> bool {
-    let ledger = books.ledger();
-    remainder_above(books, 0.5).cost >= (ledger.left() + ledger.reserved()).units()
+    least.into_values().sum()
 }
 
 /// The bills to expect from an arm's next calls.
@@ -333,9 +314,6 @@ const BEST_CASE: Assumptions = Assumptions { margin: 0.0, optimism: 3.0 };
 /// Gaps are as believed, and evidence must be one unit above its level, because it fluctuates.
 const EXPECTED_CASE: Assumptions = Assumptions { margin: 1.0, optimism: 0.0 };
 const FAILURE_COST_SHARE: f64 = 0.3;
-/// An arm looks good if it passes with a higher probability. Measured on simulated sessions: with 0.5, far more arms
-/// look good than are certified for the money.
-const LOOKS_GOOD: f64 = 0.7;
 /// Standard deviations. Measured on simulated questions, easy and hard, with cheap and expensive answers:
 /// 0.2 is a few per cent worse; from 0.7 on, cheap answers are made without end.
 const OPTIMISM_OF_FRESH: f64 = 0.4;

@@ -10,7 +10,6 @@ pub mod warnings;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use goodarm_core::outlook::{Remainder, remainder};
 use goodarm_core::{ArmStatus, AttributeId, Books, Cost, Failure};
 use goodarm_files::words::{money, were};
 use serde::{Serialize, Serializer};
@@ -91,8 +90,6 @@ pub struct Overview {
     pub shares: Option<Shares>,
     /// What checking every answer alike would have cost: an estimate.
     pub uniform: Option<UniformCost>,
-    /// The expected cost of the undecided answers that look good: a guess.
-    pub remaining: Option<Remaining>,
     /// The number of certified answers by spend, with an entry for each certificate; for plots only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Vec<CoverageStep>>,
@@ -165,23 +162,6 @@ pub struct Shares {
     pub out: usize,
     /// The part of δ that is left to lend.
     pub left: f64,
-}
-
-/// The undecided answers that look good, and what certifying them would still take.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Remaining {
-    /// How many look good: by their scores so far, more likely than not to pass every verifier.
-    pub answers: usize,
-    /// What they would still cost together, in the run's unit.
-    pub cost: f64,
-}
-
-impl Remaining {
-    /// Computes this from every answer of the books.
-    pub fn new(books: &Books) -> Self {
-        let Remainder { arm_count, cost } = remainder(books);
-        Self { answers: arm_count, cost }
-    }
 }
 
 /// One certificate: the spend and the number of certified answers at that time.
@@ -328,7 +308,6 @@ impl Overview {
                 left: lending.pool().fraction(),
             }),
             uniform: None,
-            remaining: None,
             coverage: None,
             notes: earlier_runs(terms)
                 .into_iter()
@@ -350,7 +329,6 @@ impl Overview {
             }
         }
         overview.uniform = uniform::uniform(books, &overview.verifiers);
-        overview.remaining = (overview.undecided > 0).then(|| Remaining::new(books));
         overview
     }
 

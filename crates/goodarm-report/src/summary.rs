@@ -6,7 +6,7 @@ use goodarm_record::view::Overview;
 
 use crate::words::{
     achieved, amount, claimed, counted, ending, failures, failures_of_generator, is_free, made_by,
-    money, printable, printable_note, remaining, tried, were,
+    money, printable, printable_note, tried, were,
 };
 
 /// Result, spending, services and notes.
@@ -51,10 +51,6 @@ pub fn summary_text(summary: &Overview) -> String {
         let wait = if summary.for_people == 1 { "call waits" } else { "calls wait" };
         let reserved = money(summary.money.reserved, unit);
         text += &format!("{} {wait} for a person, with {reserved} set aside\n", summary.for_people);
-    }
-    let remaining = remaining(summary);
-    if !remaining.is_empty() {
-        text += &format!("{remaining}\n");
     }
     text += &services(summary);
     if summary.money.overruns > 0 {

@@ -7,10 +7,10 @@ use goodarm_core::{Cost, Failure};
 pub use goodarm_files::words::{
     amount, confidence, counted, is_free, money, number, plural, price, thousands, were,
 };
-use goodarm_files::{GuaranteeName, Unit, visible_line};
+use goodarm_files::{Unit, visible_line};
 use goodarm_record::notice::Condition;
 use goodarm_record::view::questions::{GeneratorView, QuestionsView};
-use goodarm_record::view::{AddressView, ClaimView, Overview, Remaining, VerifierView};
+use goodarm_record::view::{AddressView, ClaimView, Overview, VerifierView};
 
 /// A verifier's condition, for programs.
 pub const fn condition_name(condition: &Condition) -> &'static str {
@@ -184,45 +184,6 @@ pub fn duration(seconds: f64) -> String {
 /// An estimated duration; if it is short, in whole seconds.
 pub fn about_time(seconds: f64) -> String {
     if seconds < 120.0 { format!("{:.0} s", seconds.max(1.0)) } else { duration(seconds) }
-}
-
-/// The cost of certifying the undecided answers that look good, as a sentence; empty if it is not known.
-pub fn remaining(overview: &Overview) -> String {
-    let Some(Remaining { answers, cost }) = overview.remaining else { return String::new() };
-    // Without scores nothing is known about answers.
-    let is_silent = |verifier: &VerifierView| verifier.mean_score.is_none();
-    let mut noisy = overview.verifiers.iter().filter(|verifier| !verifier.exact);
-    if overview.guarantee == GuaranteeName::None
-        || noisy.clone().all(is_silent)
-        || noisy.any(|it| it.calls > 0 && is_silent(it))
-    {
-        return String::new();
-    }
-    let cost = about_money(two_digits(cost, f64::round), overview.money.unit);
-    if let Some(questions) = &overview.questions {
-        return match answers {
-            _ if questions.answered == questions.count => String::new(),
-            0 => "no answer to an open question looks good so far".to_owned(),
-            1 => format!(
-                "1 answer to an open question looks good so far: certifying it would take about {cost} more, by a guess"
-            ),
-            many => format!(
-                "{} answers to open questions look good so far: certifying them would take about {cost} more, by a guess",
-                number(many as u64)
-            ),
-        };
-    }
-    if answers == 0 {
-        return match overview.undecided {
-            1 => "the undecided answer does not look good so far".to_owned(),
-            count => format!("none of {} looks good so far", counted(count, "undecided answer")),
-        };
-    }
-    let look = if answers == 1 { "looks" } else { "look" };
-    let undecided = counted(overview.undecided, "undecided answer");
-    let text = format!("{} of {undecided} {look} good so far", number(answers as u64));
-    let them = if answers == 1 { "it" } else { "them" };
-    format!("{text}: certifying {them} would take about {cost} more, by a guess")
 }
 
 /// An estimate with its range, in two digits. The range is rounded outwards, up to `most`.

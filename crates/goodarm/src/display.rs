@@ -175,7 +175,6 @@ impl<'a> Display<'a> {
             "held_by": progress.held_by,
             "retries": progress.retry_count,
             "forecast": progress.forecast,
-            "remaining": overview.remaining,
             "seconds_left": progress.seconds_left,
             "paused": progress.is_paused,
             "verifiers": conditions,

@@ -11,7 +11,7 @@ use goodarm_record::history::SettledCall;
 use goodarm_record::notice::{Condition, HeldBy, Notice, Observer, Progress};
 use goodarm_record::view::questions::AnsweredQuestion;
 use goodarm_record::view::warnings::{Warning, WarningKind, warnings};
-use goodarm_record::view::{AnswerView, Overview, Remaining};
+use goodarm_record::view::{AnswerView, Overview};
 use tokio::time::Instant;
 
 use crate::run::Run;
@@ -175,13 +175,12 @@ pub(super) struct ProgressMeter {
     call_count: u64,
     spent: f64,
     conditions: Vec<Condition>,
-    /// `None` before the first measurement, as is `remaining`.
+    /// `None` before the first measurement.
     calls_per_second: Option<f64>,
     spent_per_second: f64,
     forecast: f64,
     /// Whether the run will probably end when its money is spent.
     takes_all_money: bool,
-    remaining: Option<Remaining>,
     forecast_due: Instant,
 }
 
@@ -198,7 +197,6 @@ impl ProgressMeter {
             spent_per_second: 0.0,
             forecast: 0.0,
             takes_all_money: false,
-            remaining: None,
             forecast_due: now,
         }
     }
@@ -230,7 +228,6 @@ impl ProgressMeter {
         if now >= self.forecast_due {
             self.forecast = certified_count_forecast(run.work.books());
             self.takes_all_money = takes_all_money(run.work.books());
-            self.remaining = Some(Remaining::new(run.work.books()));
             // Forecasts take at most a twentieth of the time.
             self.forecast_due = now + (now.elapsed() * 20).max(PROGRESS_INTERVAL);
         }
@@ -249,7 +246,6 @@ impl ProgressMeter {
         if let Some(rate) = self.calls_per_second {
             overview.seconds = elapsed.as_secs_f64();
             overview.calls_per_second = Some(rate);
-            overview.remaining = self.remaining;
         }
         let names = |target| <[&str; 2]>::from(work.names(&run.job, target)).map(str::to_owned);
         Progress {

@@ -11,8 +11,7 @@ use super::data::ReportData;
 use super::spending::SpendingTable;
 use crate::words::{
     self, about, about_money, achieved, amount, claimed, confidence, counted, deliveries, duration,
-    failures, failures_of_generator, number, percent, printable, printable_note, rate, remaining,
-    tried,
+    failures, failures_of_generator, number, percent, printable, printable_note, rate, tried,
 };
 
 /// The whole report as text.
@@ -272,10 +271,6 @@ fn answers(data: &ReportData) -> String {
             overview.certified, overview.undecided, overview.rejected
         ),
     };
-    let remaining = remaining(overview);
-    if !remaining.is_empty() {
-        let _ = writeln!(text, "  {remaining}");
-    }
     if overview.added > 0 && overview.questions.is_none() {
         let _ = writeln!(text, "  {} of them were added after the run began", overview.added);
     }

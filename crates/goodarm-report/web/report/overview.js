@@ -65,13 +65,12 @@ function tile(title, big, small, text, meter) {
     h("p", null, text), meter ? h("div", { class: "meter" }, meter) : null);
 }
 
-/// The answers that are not certified, the cost of certifying the best of them, the added ones, and the shares of δ.
+/// The answers that are not certified, the added ones, and the shares of δ.
 function standings(overview) {
-  const { undecided, rejected, added, shares, remaining, money: { unit } } = overview;
-  const good = remaining && remaining.answers > 0 ? ` (${count(remaining.answers)} look${remaining.answers === 1 ? "s" : ""} good: about ${moneyWords(about(remaining.cost), unit)} more, by a guess)` : "";
+  const { undecided, rejected, added, shares } = overview;
   const late = added > 0 ? `; ${count(added)} of all were added later` : "";
   const lent = shares ? `; ${plural(shares.out, "share")} of δ lent, ${percent(Math.round(1000 * shares.left) / 1000)} of δ free` : "";
-  return overview.questions ? `${triedWords(overview)}${good}${lent}` : `${count(undecided)} undecided${good}, ${count(rejected)} rejected${late}${lent}`;
+  return overview.questions ? `${triedWords(overview)}${lent}` : `${count(undecided)} undecided, ${count(rejected)} rejected${late}${lent}`;
 }
 
 /// The number of certified answers; `small` is the text beside it.

@@ -13,7 +13,7 @@ use goodarm_record::run_error::RunError;
 use goodarm_record::terms::{PeopleTerms, SolverTerms, VerifierTerms};
 use goodarm_report::Report;
 use goodarm_report::words::{
-    about_money, counted, estimate, is_free, money, price, printable, printable_note, remaining,
+    about_money, counted, estimate, is_free, money, price, printable, printable_note,
 };
 use goodarm_sim::plan::{Plan, Purchase, Spread, plan};
 
@@ -215,10 +215,6 @@ fn standing(job: &Job) -> Result<String, CommandError> {
         let calls = counted(overview.for_people, "call");
         let are = if overview.for_people == 1 { "is" } else { "are" };
         let _ = writeln!(text, "{calls} to people {are} still open; their replies will be used.");
-    }
-    let remaining = remaining(overview);
-    if !remaining.is_empty() {
-        let _ = writeln!(text, "As things stand, {remaining}.");
     }
     Ok(text)
 }

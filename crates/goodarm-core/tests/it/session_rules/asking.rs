@@ -1,7 +1,6 @@
 //! What `ask` says, and when.
 
 use goodarm_core::books::DispatchError;
-use goodarm_core::outlook::remainder;
 use goodarm_core::policy::rcb::Rcb;
 use goodarm_core::session::Refusal;
 use goodarm_core::{
@@ -68,24 +67,6 @@ fn asking_while_there_is_nothing_to_do_changes_nothing() {
     let before = picture(session.books());
     assert_eq!([session.ask(), session.ask()], [Ok(Ask::Wait), Ok(Ask::Wait)]);
     assert_eq!(picture(session.books()), before);
-}
-
-/// One arm that always passes and one that never does: the money ends before anything is certified.
-#[test]
-fn the_remaining_cost_is_forecast_for_arms_that_look_good() {
-    let spec = ProblemSpec { budget: 20.0, ..spec(2, Guarantee::Union, &[ScoreModel::Binary]) };
-    let mut session = Session::new(problem(spec), round_robin());
-    let mut costs = Vec::new();
-    while let Ask::Call(pull) = session.ask().unwrap() {
-        let score = if pull.arm() == ArmId(0) { 1.0 } else { 0.0 };
-        session.tell(pull.ticket, score, UNIT).unwrap();
-        costs.push(remainder(session.books()).cost);
-    }
-    let rest = remainder(session.books());
-    assert!(session.certified().is_empty() || rest.arm_count == 0, "{rest:?}");
-    assert!(rest.arm_count <= 1, "the second arm looks bad: {rest:?}");
-    let (first, last) = (costs[1], costs[costs.len() - 1]);
-    assert!(last < first && costs.iter().all(|cost| cost.is_finite()), "{first} to {last}");
 }
 
 /// Condition 10: the retry comes before anything that the policy wants.
