@@ -52,7 +52,7 @@ pub struct Options {
     /// Upper bound on the expected cost of calls in flight, as a share of the unsettled budget. One call is
     /// always allowed. With more calls in flight, the next call is chosen with less information.
     pub in_flight_share: f64,
-    /// So many calls may be in flight whatever their share, if the unsettled budget is expected to pay for them.
+    /// The number of calls that may be in flight in any case, if the unsettled budget is expected to pay for them.
     pub in_flight_min: u32,
     /// Whether to stop, and keep the rest of the budget, when no arm has a realistic chance of a certificate.
     pub stop_when_hopeless: bool,

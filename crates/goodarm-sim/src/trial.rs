@@ -37,7 +37,7 @@ pub struct Method {
     /// The share of unsettled money that may be reserved at once.
     #[serde(default = "in_flight_share")]
     pub in_flight_share: f64,
-    /// So many calls may be in flight whatever their share.
+    /// The number of calls that may be in flight in any case.
     #[serde(default = "in_flight_min")]
     pub in_flight_min: u32,
     /// The share of the budget that a session begins with. The rest is added when the session has ended, as if the

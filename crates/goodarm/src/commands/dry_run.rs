@@ -13,7 +13,7 @@ use goodarm_record::run_error::RunError;
 use goodarm_record::terms::{PeopleTerms, SolverTerms, VerifierTerms};
 use goodarm_report::Report;
 use goodarm_report::words::{
-    about_money, counted, estimate, is_free, money, price, printable, printable_note,
+    about_money, amount, counted, estimate, is_free, money, price, printable, printable_note,
 };
 use goodarm_sim::plan::{Plan, Purchase, Spread, plan};
 
@@ -99,7 +99,12 @@ fn service(job: &Job, id: ServiceId) -> String {
         }
     };
     let ceiling = service.tariff.ceiling;
-    let most = if metered && !is_free(ceiling) { "at most " } else { "" };
+    let expected = service.tariff.expected;
+    let most = match metered && !is_free(ceiling) {
+        true if expected < ceiling => format!("about {}, at most ", amount(expected, job.unit())),
+        true => "at most ".to_owned(),
+        false => String::new(),
+    };
     let mut text =
         format!("{} ({kind}): {role}, {most}{}\n", service.name, price(ceiling, job.unit()));
     let preview = job.first_subject(id).map(|first| service.preview(&first));

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use goodarm_testing::{Action, Server, TestFolder};
 use serde_json::{Value, json};
@@ -351,4 +352,22 @@ fn a_trial_says_what_to_expect_and_the_job_may_state_it() {
     place.write("job.toml", &job.replace("1000000 }", "1000000, expected = 1 }"));
     let refused = message(&goodarm(&["run", &file, "--dry-run"]));
     assert!(refused.contains("expected: 1 is not more than 0 and at most"), "{refused}");
+}
+
+/// Two calls are more than 2 % of this budget, and a call that may cost ten times as much is expected to cost a tenth.
+#[test]
+fn four_calls_are_in_flight_though_money_is_short() {
+    let server = Server::with(|_| {
+        let reply = json!({
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes"}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 45, "completion_tokens": 2},
+        });
+        Action::Later(Duration::from_millis(30), Box::new(Action::Json(reply)))
+    });
+    let keys = format!("max_tokens = 5\nthreshold = 0.5\n{CHEAP}");
+    let job = format!("budget = 0.0006\n{HEAD}{}", judge("judge", ASKED, &keys));
+    let job = job.replace("URL", &server.url("/v1"));
+    let place = TestFolder::new(&[("answers.jsonl", &answers(20, 12, |_| 5)), ("job.toml", &job)]);
+    ok(&["run", &place.argument("job.toml"), "--quiet"]);
+    assert_eq!(server.in_flight_max(), 4);
 }
