@@ -27,6 +27,7 @@ class SpecError(Error, ValueError):
     NameTaken: ClassVar[type[SpecError]]
     Price: ClassVar[type[SpecError]]
     PriceZero: ClassVar[type[SpecError]]
+    Expected: ClassVar[type[SpecError]]
     Threshold: ClassVar[type[SpecError]]
     Range: ClassVar[type[SpecError]]
     Sigma: ClassVar[type[SpecError]]
