@@ -72,8 +72,6 @@ function digits(number, significant) {
   return number.toLocaleString("en-US", { maximumFractionDigits: decimals });
 }
 
-/// Two significant digits.
-const about = (number) => Number(number.toPrecision(2));
 
 const score = (number) => (number === null ? "–" : number.toFixed(2));
 
