@@ -350,7 +350,10 @@ impl Service {
 
     /// What a call typically uses, on average over a sample of these candidates or questions.
     pub fn typical_usage(&self, subjects: &Candidates) -> Usage {
-        let Reach::Remote(remote) = &self.reach else { return Usage::default() };
+        let worked = TYPICAL_TIME.min(self.manifest.extent.timeout);
+        let Reach::Remote(remote) = &self.reach else {
+            return Usage { worked, ..Usage::default() };
+        };
         let step = subjects.len().div_ceil(TYPICAL_SAMPLE).max(1);
         let sample =
             subjects.arms().step_by(step).map(|arm| remote.typical_usage(&subjects.get(arm)));
@@ -363,7 +366,7 @@ impl Service {
             input_tokens: mean(|usage| usage.input_tokens),
             output_tokens: mean(|usage| usage.output_tokens),
             cost: None,
-            worked: TYPICAL_TIME.min(self.manifest.extent.timeout),
+            worked,
         }
     }
 

@@ -412,7 +412,7 @@ const CHAT_OVERHEAD_TOKENS: u64 = 256;
 const TYPICAL_OVERHEAD_TOKENS: u64 = 8;
 const TYPICAL_TOKEN_BYTES: u64 = 4;
 /// Yes or no, or a number, with a mark for the end.
-const VERDICT_TOKENS: u64 = 3;
+const VERDICT_TOKENS: u64 = 2;
 /// A reply that may not have more tokens is a number without text.
 const SHORT_TOKENS: u64 = 16;
 const CRITERION_TOKENS: u64 = 12;
