@@ -371,3 +371,32 @@ fn four_calls_are_in_flight_though_money_is_short() {
     ok(&["run", &place.argument("job.toml"), "--quiet"]);
     assert_eq!(server.in_flight_max(), 4);
 }
+
+/// Recorded costs are the best forecast of bills.
+#[test]
+fn a_plan_from_a_recording_expects_its_bills() {
+    let keys = format!("max_tokens = 5\nthreshold = 0.5\n{CHEAP}");
+    let job = format!("budget = 0.002\n{HEAD}{}", judge("judge", ASKED, &keys));
+    let job = job.replace("URL", "http://127.0.0.1:9/v1");
+    let place = TestFolder::new(&[("answers.jsonl", &answers(40, 24, |_| 5)), ("job.toml", &job)]);
+    let spent = |cost: &str| {
+        let mut recording = "{\"goodarm_recording\": 1, \"unit\": \"dollars\"}\n".to_owned();
+        for index in 0..40 {
+            let scores = if (index * 7) % 40 < 24 { [1, 1, 1, 1] } else { [0, 0, 1, 0] };
+            let line = json!({
+                "id": format!("a{index}"), "verifier": "judge", "scores": scores, "costs": vec![cost; 4],
+            });
+            let _ = writeln!(recording, "{line}");
+        }
+        place.write("recording.jsonl", &recording);
+        let recording = place.argument("recording.jsonl");
+        let (file, json) = (place.argument("job.toml"), "--json");
+        let said = ok(&["plan", &file, "--recording", &recording]);
+        assert!(said.ends_with("Bills are as recorded.\n"), "{said}");
+        let plan = ok(&["plan", &file, "--recording", &recording, json]);
+        let plan: Value = serde_json::from_str(&plan).expect("JSON");
+        plan["steps"][0]["realistic"]["median"].as_f64().expect("an amount")
+    };
+    let ratio = spent("0.00002") / spent("0.000002");
+    assert!((7.0..13.0).contains(&ratio), "ten times the bills, {ratio} times the cost");
+}
