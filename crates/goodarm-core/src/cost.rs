@@ -46,6 +46,8 @@ impl Cost {
     pub const ZERO: Self = Self(0);
     /// The largest amount that can be written, in whole units; sums may go far beyond it.
     pub const UNITS_MAX: f64 = 1e15;
+    /// That amount.
+    pub const LARGEST: Self = Self::from_units(1_000_000_000_000_000);
 
     /// A whole number of units.
     pub const fn from_units(units: u64) -> Self {

@@ -58,6 +58,11 @@ pub fn were(count: impl TryInto<u64>, noun: &str) -> String {
     format!("{text} {verb}")
 }
 
+/// A number without the noise of binary fractions: 0.15, not 0.15000000000000002.
+pub fn short(number: f64) -> String {
+    ((number * 1e9).round() / 1e9).to_string()
+}
+
 /// A noun in singular or plural.
 pub fn plural(count: u64, noun: &str) -> String {
     match noun.strip_suffix('y') {

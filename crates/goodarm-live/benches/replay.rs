@@ -86,7 +86,7 @@ fn bare_session(job: &Job) -> f64 {
             panic!("it answers here")
         };
         let Verdict::Score(score) = reply.verdict else { panic!("no failure is recorded") };
-        let charged = verifier.tariff.charge(&reply.usage, &reply.delivery, false);
+        let charged = verifier.tariff.charge(&reply.usage, reply.contact);
         let cost = charged.expect("a recorded cost");
         let settled = session.settle(call.ticket, &Outcome::Score(score), cost);
         settled.expect("the ticket is out");

@@ -30,7 +30,7 @@ pub use self::spec::{
 use crate::pricing::Tariff;
 use crate::secrets::Redactor;
 use crate::service::{
-    AnswerReply, CallContext, CallTask, Delivery, Dispatch, Reply, Service, ServiceWarning, Usage,
+    AnswerReply, CallContext, CallTask, Contact, Dispatch, Reply, Service, ServiceWarning, Usage,
     Verdict,
 };
 use crate::throttle::{CallLimits, Throttle};
@@ -158,8 +158,7 @@ impl JobService {
     /// hardly any time.
     pub(crate) fn bill(
         &self,
-        usage: &Usage,
-        delivery: &Delivery,
+        (usage, contact): (&Usage, Contact),
         is_failed: bool,
         [typical, ceiling]: [Cost; 2],
     ) -> Bill {
@@ -167,7 +166,7 @@ impl JobService {
             return usage.cost.unwrap_or(self.tariff.ceiling).into();
         }
         let unknown = || self.tariff.unknown_bill(typical, ceiling, is_failed);
-        self.tariff.charge(usage, delivery, is_failed).map_or_else(unknown, Bill::known)
+        self.tariff.charge(usage, contact).map_or_else(unknown, Bill::known)
     }
 }
 

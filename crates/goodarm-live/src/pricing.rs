@@ -6,7 +6,7 @@ use std::time::Duration;
 use goodarm_core::{Bill, Cost};
 use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::{FailedCalls, MeteredFile, TIMEOUT, Unit};
-use goodarm_record::reply::{Delivery, Usage};
+use goodarm_record::reply::{Contact, Usage};
 
 /// The price of a service's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,18 +202,22 @@ impl Tariff {
 
     /// The cost of a call; `None` if it is not known, because the usage is incomplete. Tokens and a reported cost may
     /// exceed the ceiling. The price of time may not: a call ends at its timeout, and a longer time is a delay of this
-    /// process. A failed call whose reply is an HTTP error with a fixed price costs nothing, unless the job says
-    /// otherwise.
-    pub fn charge(&self, usage: &Usage, delivery: &Delivery, is_failed: bool) -> Option<Cost> {
-        let is_error = delivery.status.is_some();
-        if is_error && self.failed == FailedCalls::Ceiling {
-            return Some(self.ceiling);
-        }
-        let Some(meter) = &self.meter else {
-            return Some(if is_error && is_failed { Cost::ZERO } else { self.ceiling });
+    /// process. At a fixed price, a call of which all requests were answered with HTTP errors costs nothing. If the job
+    /// says that errors cost their ceiling, they cost at least that.
+    pub fn charge(&self, usage: &Usage, contact: Contact) -> Option<Cost> {
+        let is_error = contact == Contact::Error;
+        let least = match self.failed {
+            FailedCalls::Ceiling if is_error => self.ceiling,
+            _ => Cost::ZERO,
         };
-        let billed = meter.billed(usage)?;
-        Some(billed.saturating_add(meter.time(usage).min(self.ceiling.saturating_sub(billed))))
+        let Some(meter) = &self.meter else {
+            return Some(if is_error { least } else { self.ceiling });
+        };
+        let Some(billed) = meter.billed(usage) else {
+            return Some(least).filter(|least| *least > Cost::ZERO);
+        };
+        let time = meter.time(usage).min(self.ceiling.saturating_sub(billed));
+        Some(billed.saturating_add(time).max(least).min(Cost::LARGEST))
     }
 
     /// The bill of a call that is not known. `typical` is the mean of the service's bills.
@@ -350,7 +354,7 @@ mod tests {
     use super::*;
 
     fn charged(tariff: &Tariff, usage: &Usage) -> Cost {
-        tariff.charge(usage, &Delivery::default(), false).unwrap()
+        tariff.charge(usage, Contact::Read).unwrap()
     }
 
     fn dollars() -> MeteredFile {
@@ -382,7 +386,7 @@ mod tests {
         let file = MeteredFile { ceiling: Some(0.01), ..dollars() };
         let tariff = metered(&file, Extent::default()).unwrap();
         for missing in [usage(None, Some(1)), usage(Some(1), None), usage(None, None)] {
-            assert_eq!(tariff.charge(&missing, &Delivery::default(), false), None);
+            assert_eq!(tariff.charge(&missing, Contact::Read), None);
         }
         let (typical, ceiling) = (Cost::from_picos(7), tariff.ceiling);
         for (failed, is_failed, settled, possible) in [
@@ -399,20 +403,24 @@ mod tests {
 
     #[test]
     fn an_http_error_costs_nothing_unless_the_job_says_so() {
-        let error = Delivery { status: Some(500), ..Delivery::default() };
         let file = MeteredFile { ceiling: Some(0.01), ..dollars() };
         let metered = metered(&file, Extent::default()).unwrap();
         let price = Cost::from_units(2);
         let fixed =
             Tariff::new(&Pricing::Fixed(price), FailedCalls::Mean, Extent::default).unwrap();
         for tariff in [metered, fixed] {
-            assert_eq!(tariff.charge(&NOTHING, &error, true), Some(Cost::ZERO));
+            assert_eq!(tariff.charge(&NOTHING, Contact::Error), Some(Cost::ZERO));
             let dear = Tariff { failed: FailedCalls::Ceiling, ..tariff };
-            assert_eq!(dear.charge(&NOTHING, &error, true), Some(tariff.ceiling));
+            assert_eq!(dear.charge(&NOTHING, Contact::Error), Some(tariff.ceiling));
         }
-        assert_eq!(fixed.charge(&NOTHING, &error, false), Some(price), "one of several requests");
+        assert_eq!(fixed.charge(&NOTHING, Contact::Nothing), Some(price), "a lost call");
         let used = usage(Some(1000), Some(10));
-        assert_eq!(metered.charge(&used, &error, true).unwrap().to_string(), "0.000156");
+        let much = usage(Some(1_000_000_000), Some(10));
+        let dear = Tariff { failed: FailedCalls::Ceiling, ..metered };
+        assert_eq!(dear.charge(&much, Contact::Error), metered.charge(&much, Contact::Read));
+        let endless = metered.charge(&usage(Some(u64::MAX), Some(10)), Contact::Read);
+        assert!(endless.is_some_and(|cost| cost <= Cost::LARGEST), "{endless:?}");
+        assert_eq!(metered.charge(&used, Contact::Error).unwrap().to_string(), "0.000156");
     }
 
     #[test]

@@ -62,15 +62,15 @@ pub struct Run {
 impl Run {
     /// Begins a new run in the job's output folder.
     pub fn begin(job: Arc<Job>) -> Result<Self, RunError> {
-        start::begin(&Files, job, 0)
+        start::begin(&Files, job)
     }
 
     /// Begins a new run in the job's output folder. A run that is there already is moved aside, and its new
     /// folder is returned. The calls of the old run do not count in the new one, so both runs keep their
     /// promise.
     pub fn begin_again(job: Arc<Job>) -> Result<(Self, Option<PathBuf>), RunError> {
-        let (aside, earlier_runs) = start::set_aside(&Folder::new(&job.settings.output))?;
-        Ok((start::begin(&Files, job, earlier_runs)?, aside))
+        let aside = start::set_aside(&Folder::new(&job.settings.output))?;
+        Ok((Self::begin(job)?, aside))
     }
 
     /// Continues the run in the job's output folder where it stopped.

@@ -28,7 +28,8 @@ use crate::pricing::{Extent, Pricing};
 use crate::secrets::Secrets;
 use crate::throttle::Throttle;
 pub use goodarm_record::reply::{
-    AnswerReply, Delivery, MeanOver, REPLY_BYTES_MAX, Reply, ServiceWarning, Usage, Verdict,
+    AnswerReply, Contact, Delivery, MeanOver, REPLY_BYTES_MAX, Reply, ServiceWarning, Usage,
+    Verdict,
 };
 
 /// A verifier, a generator or a solver.

@@ -187,7 +187,7 @@ async fn one(
         Some(Dispatch::Later(task)) => verifier.call(&candidate, task, throttle).await,
         None => Reply::failed(CountedFailure::GivenUp, NOT_ASKED),
     };
-    let Reply { verdict, usage, text, delivery } = reply;
+    let Reply { verdict, usage, text, contact, .. } = reply;
     let members = job.problem.members(attribute).iter();
     let declared: Vec<&Attribute> = members.map(|it| job.problem.attribute(*it)).collect();
     let (mut answer, mut made) = (None, None);
@@ -210,7 +210,7 @@ async fn one(
         failure == Failure::Counted(CountedFailure::GivenUp) || failure.is_free()
     });
     let ceiling = verifier.tariff.ceiling;
-    let bill = verifier.bill(&usage, &delivery, outcome.is_failed(), [ceiling; 2]);
+    let bill = verifier.bill((&usage, contact), outcome.is_failed(), [ceiling; 2]);
     let cost = if is_unmade { Cost::ZERO } else { bill.possible() };
     let exchanges = exchanges(verifier, &candidate, throttle, &text);
     let (score, scores) = scores_of(verifier, &outcome);

@@ -182,6 +182,7 @@ pub fn of_job(job: &Job, repetitions: u64) -> Forecast {
         seed: job.settings.seed,
         verifiers: job.terms.verifiers.iter().enumerate().map(|it| verifier(job, it)).collect(),
         stop_when_hopeless: settings.is_some_and(|settings| settings.stop_when_hopeless),
+        is_spread_guessed: true,
         ..PlanSpec::default()
     };
     match &job.terms.questions {
@@ -269,6 +270,9 @@ pub fn means(job: &Job, is_good: bool) -> Vec<f64> {
 fn expected_means(job: &Job, terms: &VerifierTerms) -> [f64; 2] {
     let expect = job.settings.expect.filter(|_| terms.scores != Scores::Exact);
     let [good, bad] = goodarm_sim::plan::guessed_means(terms.scores, terms.threshold);
+    // Where every verifier is exact, bad answers are those that fail.
+    let is_exact = |terms: &VerifierTerms| terms.scores == Scores::Exact;
+    let bad = if job.terms.verifiers.iter().all(is_exact) { 0.0 } else { bad };
     [
         expect.and_then(|expect| expect.good_mean).unwrap_or(good),
         expect.and_then(|expect| expect.bad_mean).unwrap_or(bad),

@@ -66,7 +66,7 @@ pub struct ServiceTotals {
     /// Warnings about the service, each once.
     pub warnings: Vec<ServiceWarning>,
     latency_sum: f64,
-    /// Calls that count for the mean price: all that are neither void nor exhausted.
+    /// Calls that count for the mean price: all that were made.
     priced_count: u64,
 }
 
@@ -256,11 +256,7 @@ impl ServiceTotals {
             }
             None => self.scored_at_ceiling_count += u64::from(bill.possible() == ceiling),
         }
-        let is_unknown = matches!(
-            call.failure(),
-            Some(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted))
-        );
-        self.priced_count += u64::from(!is_unknown);
+        self.priced_count += u64::from(!call.failure().is_some_and(Failure::is_free));
     }
 
     /// What a call that reached the verifier cost on average.

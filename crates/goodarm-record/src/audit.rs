@@ -13,7 +13,7 @@ mod replies;
 use std::fmt;
 use std::path::Path;
 
-use goodarm_core::{Books, Cost, Event, Failure, Ticket};
+use goodarm_core::{Bill, Books, Cost, Event, Failure, Ticket};
 use goodarm_files::PROBLEMS_MAX;
 use goodarm_files::words::{amount, counted, money, were};
 
@@ -458,9 +458,11 @@ fn wrong_price(terms: &RunTerms, call: &SettledCall<'_>) -> Option<String> {
     let is_error = call.outcome.is_failed()
         && call.note.delivery.status.is_some()
         && service.calls.failed != FailedCalls::Ceiling;
-    let is_free = call.failure().is_some_and(Failure::is_free) || !service.metered && is_error;
+    let is_free = call.failure().is_some_and(Failure::is_free);
     let expected = if is_free { Cost::ZERO } else { service.ceiling };
-    let is_wrong = call.bill != expected.into() && (is_free || !service.metered);
+    // An error costs nothing, unless other requests of the call were served.
+    let is_right = call.bill == expected.into() || is_error && call.bill == Bill::ZERO;
+    let is_wrong = !is_right && (is_free || !service.metered);
     is_wrong.then(|| format!("charged {}, but the price is {expected}", call.bill.possible()))
 }
 

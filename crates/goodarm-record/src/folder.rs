@@ -33,17 +33,29 @@ impl Folder {
 
     /// Renames the folder to the next free name, so that a new run can begin here.
     pub fn set_aside(&self) -> io::Result<PathBuf> {
-        let name = self.path.file_name().ok_or_else(|| {
-            io::Error::other("the folder has no name that could be changed: choose another output")
-        })?;
-        let aside = (1_u32..).map(|number| {
+        if self.path.file_name().is_none() {
+            return Err(io::Error::other(
+                "the folder has no name that could be changed: choose another output",
+            ));
+        }
+        let aside = self.aside().find(|path| !path.exists()).expect("there is a free number");
+        fs::rename(&self.path, &aside)?;
+        Ok(aside)
+    }
+
+    /// The folders that runs of this folder were moved to.
+    pub fn set_aside_before(&self) -> impl Iterator<Item = Self> + '_ {
+        self.aside().take_while(|path| path.exists()).map(|path| Self::new(&path))
+    }
+
+    /// The names for runs that are moved aside, in order.
+    fn aside(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let name = self.path.file_name().unwrap_or_default();
+        (1_u32..).map(move |number| {
             let mut name = name.to_owned();
             name.push(format!(".{number}"));
             self.path.with_file_name(name)
-        });
-        let aside = aside.into_iter().find(|path| !path.exists()).expect("there is a free number");
-        fs::rename(&self.path, &aside)?;
-        Ok(aside)
+        })
     }
 
     /// The durable record of events: everything else can be made from it.

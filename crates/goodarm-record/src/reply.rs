@@ -17,6 +17,32 @@ pub struct Reply {
     pub text: String,
     /// How it came.
     pub delivery: Delivery,
+    /// What was read of it.
+    pub contact: Contact,
+}
+
+/// What was read of a reply. It decides whether a call of an exact verifier is repeated: only if nothing was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Contact {
+    /// Something that the service said about the answer.
+    #[default]
+    Read,
+    /// Nothing: the reply was lost, late, or not in the form of the service's replies.
+    Nothing,
+    /// Every request was answered with an HTTP error.
+    Error,
+}
+
+impl Contact {
+    /// What was read of the replies to several requests of a call.
+    pub fn of_all(all: impl Iterator<Item = Self>) -> Self {
+        let join = |one: Self, other: Self| match (one, other) {
+            (Self::Error, Self::Error) => Self::Error,
+            (Self::Read, _) | (_, Self::Read) => Self::Read,
+            _ => Self::Nothing,
+        };
+        all.reduce(join).unwrap_or_default()
+    }
 }
 
 /// How a reply came. Only the bill of an error depends on it.
@@ -31,13 +57,9 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// The cause of a failure, for people: the status, such as `HTTP 500`, if the failure counts and the reply has one,
-    /// and otherwise the name of the failure.
+    /// The cause of a failure, for people: the status, such as `HTTP 500`, or else the name of the failure.
     pub fn cause(&self, failure: Failure) -> Cow<'static, str> {
-        match (self.status, failure) {
-            (Some(status), Failure::Counted(_)) => format!("HTTP {status}").into(),
-            _ => failure.name().into(),
-        }
+        self.status.map_or_else(|| failure.name().into(), |status| format!("HTTP {status}").into())
     }
 }
 
@@ -114,7 +136,7 @@ impl Reply {
     /// A reply without an error.
     pub const fn new(verdict: Verdict, usage: Usage, text: String) -> Self {
         let delivery = Delivery { status: None, address: None, throttled_count: 0 };
-        Self { verdict, usage, text, delivery }
+        Self { verdict, usage, text, delivery, contact: Contact::Read }
     }
 }
 

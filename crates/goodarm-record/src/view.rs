@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use goodarm_core::{ArmStatus, AttributeId, Books, Cost, Failure};
-use goodarm_files::words::{money, were};
+use goodarm_files::words::{money, number, were};
 use serde::{Serialize, Serializer};
 
 use crate::account::{Account, FailureCost, ServiceTotals, mean};
@@ -95,7 +95,7 @@ pub struct Overview {
     pub coverage: Option<Vec<CoverageStep>>,
     /// Each verifier, or each of its criteria.
     pub verifiers: Vec<VerifierView>,
-    /// The sentence about failed calls, if they took more than 5 % of the money.
+    /// The sentence about failed calls, if they took more than 5 % of the spending, or keep so much of the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures_note: Option<String>,
     /// Notes for the reader.
@@ -362,27 +362,31 @@ impl MoneyView {
         }
     }
 
-    /// The sentence about failed calls, if they took more than 5 % of the money.
+    /// The sentence about failed calls, if they took more than 5 % of the spending, or keep so much of the budget.
     fn failures_note(&self) -> Option<String> {
-        let possible = |cost: Cost, failed: &FailedView| cost.saturating_add(failed.possible);
-        let failed = self.failed.iter().fold(Cost::ZERO, possible).units();
-        let all = self.possible.saturating_sub(self.reserved).units();
-        if failed <= FAILURES_SHARE_MAX * all {
+        let sum = |of: fn(&FailedView) -> Cost| {
+            self.failed.iter().map(of).fold(Cost::ZERO, Cost::saturating_add)
+        };
+        let (spent, possible) = (sum(|failed| failed.spent), sum(|failed| failed.possible));
+        let kept = possible.saturating_sub(spent);
+        let finished = self.possible.saturating_sub(self.reserved);
+        if spent.units() <= FAILURES_SHARE_MAX * self.spent.units()
+            && kept.units() <= FAILURES_SHARE_MAX * finished.units()
+        {
             return None;
         }
         let causes = self.failed.iter().filter(|failed| failed.possible > Cost::ZERO);
-        let causes = causes.map(|failed| format!("{} × {}", failed.calls, failed.cause));
+        let causes = causes.map(|failed| format!("{} × {}", number(failed.calls), failed.cause));
         let causes = causes.collect::<Vec<_>>().join(", ");
-        let share = 100.0 * failed / all;
-        let rest = if self.unknown_bills == 0 {
-            String::new()
-        } else {
-            let at_most = money(self.possible.saturating_sub(self.reserved), self.unit);
-            format!(
-                ". What a call without a reply cost is not known: {at_most} is the most that all calls may have cost, and failed = \"mean\" in the job counts the mean instead"
-            )
-        };
-        Some(format!("failed calls took {share:.0} % of the money: {causes}{rest}"))
+        let share = 100.0 * spent.units() / self.spent.units().max(f64::MIN_POSITIVE);
+        let mut text = format!("failed calls took {share:.0} % of the spending: {causes}");
+        if kept > Cost::ZERO {
+            text += &format!(
+                ". Their bills are not all known, so the budget keeps {} more for them; failed = \"mean\" in the job keeps the mean of other bills",
+                money(kept, self.unit)
+            );
+        }
+        Some(text)
     }
 }
 
@@ -501,7 +505,7 @@ fn earlier_runs(terms: &RunTerms) -> Option<String> {
         return None;
     }
     let (runs, all) = (were(earlier, "run"), earlier + 1);
-    let bound = (f64::from(all) * terms.delta).min(1.0);
+    let bound = goodarm_files::words::short((f64::from(all) * terms.delta).min(1.0));
     Some(format!(
         "{runs} begun in this folder before this one, and moved aside. Delta is about one run: the probability that any of these {all} runs has a wrong certificate is at most {bound}."
     ))
@@ -530,7 +534,7 @@ fn exact_list<S: Serializer>(costs: &[Cost], serializer: S) -> Result<S::Ok, S::
     serializer.collect_seq(costs.iter().map(ToString::to_string))
 }
 
-/// Failed calls that took more than this share of the money are mentioned.
+/// Failed calls that took more than this share of the spending, or keep it from being spent, are mentioned.
 const FAILURES_SHARE_MAX: f64 = 0.05;
 /// The promise of a run without a guarantee, which makes a recording.
 const RECORDING: &str = "Nothing is certified: the calls of a fixed design are a recording, to be replayed, calibrated with and planned by.";

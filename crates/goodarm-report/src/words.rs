@@ -123,6 +123,17 @@ fn approximate(units: f64) -> Option<Cost> {
 /// count. If the verifier never gave a score, its failures do not count, and the sentences do not say what they count
 /// as.
 pub fn failures(verifier: &VerifierView) -> Vec<String> {
+    if verifier.exact {
+        let sum: u64 = verifier.failures.values().sum();
+        let kinds =
+            verifier.failures.iter().map(|(cause, &count)| format!("{} {cause}", number(count)));
+        let kinds = kinds.collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "{} failed ({kinds}): a call without a verdict is repeated, at most three times",
+            number(sum)
+        );
+        return if sum > 0 { vec![text] } else { Vec::new() };
+    }
     let as_what = if verifier.votes { "a vote for no answer" } else { "the lowest score" };
     let mut sentences = failures_by_name(&verifier.failures, as_what);
     if verifier.mean_score.is_none() {
@@ -143,8 +154,10 @@ pub fn deliveries(addresses: &[AddressView], throttled: u64) -> Vec<String> {
         let (calls, failures) = (counted(view.calls, "call"), number(view.failures));
         format!("{}: {calls}, {failures} failed{mean}", printable(&view.address))
     };
-    let throttled = (throttled > 0)
-        .then(|| format!("{} began no work and were sent again", counted(throttled, "request")));
+    let throttled = (throttled > 0).then(|| {
+        let were = if throttled == 1 { "was" } else { "were" };
+        format!("{} began no work and {were} sent again", counted(throttled, "request"))
+    });
     addresses.iter().map(address).chain(throttled).collect()
 }
 

@@ -231,17 +231,25 @@ impl PlanSpec {
         self.verifiers.iter().enumerate().map(by).collect()
     }
 
+    /// What the spread is multiplied by in a repetition.
+    fn spread_factor(&self, repetition: u64) -> f64 {
+        let luck = Random::at(self.seed, &[repetition, 0x5B7EAD]).uniform();
+        if self.is_spread_guessed { 2.0 * luck } else { 1.0 }
+    }
+
     /// Answers as described; means with a spread are drawn again in every repetition.
     fn instance(&self, repetition: u64) -> Result<Instance, PlanError> {
         let mut random = Random::at(self.seed, &[repetition, 0x91A7]);
         let seed = random.clone().bits();
+        let spread_factor = self.spread_factor(repetition);
         let mut means = Vec::new();
         for answers in &self.answers {
+            let spread = spread_factor * answers.spread;
             for _ in 0..answers.count {
                 let drawn = answers.means.iter().zip(&self.verifiers).map(|(mean, verifier)| {
                     match noise::model(verifier.scores) {
                         ScoreModel::Exact => *mean,
-                        _ => (mean + answers.spread * random.normal()).clamp(0.0, 1.0),
+                        _ => (mean + spread * random.normal()).clamp(0.0, 1.0),
                     }
                 });
                 means.push(drawn.collect::<Vec<f64>>());
@@ -258,7 +266,7 @@ impl PlanSpec {
         let scored_by = self.scored_by()?;
         let questions = match self.questions {
             Some(count) => {
-                let mut world = self.world(count, &laws, &scored_by, seed);
+                let mut world = self.world(count, &laws, &scored_by, [seed, repetition]);
                 world.bills = self.service_bills(repetition)?;
                 Some(world)
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use goodarm_core::{
     Attribute, BlockingFailure, CountedFailure, Failure, Problem, Role, ServiceId, Target,
+    VoidFailure,
 };
 use goodarm_record::account::{Account, OutcomeTotals};
 use goodarm_record::ending::{Ending, NeverScored};
@@ -129,9 +130,11 @@ impl Health {
             {
                 throttle.record_not_made()
             }
-            Some(Failure::Counted(_) | Failure::Blocking(BlockingFailure::BelowLowest)) => {
-                throttle.record_no_score(&call.note.reason)
-            }
+            Some(
+                Failure::Counted(_)
+                | Failure::Blocking(BlockingFailure::BelowLowest)
+                | Failure::Void(VoidFailure::NoVerdict),
+            ) => throttle.record_no_score(&call.note.reason),
             Some(Failure::Void(_) | Failure::Blocking(BlockingFailure::Exhausted)) => {
                 throttle.record_not_made() && !call.note.reason.is_empty()
             }

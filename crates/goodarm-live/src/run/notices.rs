@@ -262,12 +262,14 @@ impl ProgressMeter {
         }
     }
 
-    /// The time until the money is spent at the recent pace; `None` if the run will probably end before, because the
-    /// moment when nothing is worth a call any more cannot be forecast.
+    /// The time until the money is spent at the recent pace; `None` while a service is not fully there, and if the run
+    /// will probably end before, because the moment when nothing is worth a call any more cannot be forecast.
     fn seconds_left(&self, run: &Run) -> Option<f64> {
         let ledger = run.work.books().ledger();
         let left = (ledger.left() + ledger.reserved()).units();
-        let is_known = self.started.elapsed() >= PACE_KNOWN_AFTER && self.spent_per_second > 0.0;
+        let is_open = self.conditions.iter().all(|condition| *condition == Condition::Open);
+        let is_known =
+            is_open && self.started.elapsed() >= PACE_KNOWN_AFTER && self.spent_per_second > 0.0;
         (is_known && self.takes_all_money).then(|| left / self.spent_per_second)
     }
 }

@@ -36,8 +36,7 @@ pub(super) fn resume(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, R
     let lock = FolderLock::take(folder.path())?;
     let storage = open_journal(media, &folder)?.ok_or_else(|| nothing_to_resume(&folder))?;
     let Some((past, tail)) = read(&folder, &job)? else {
-        let terms = job.terms.clone();
-        return start::begin_in(media, &folder, Some(storage), (job, terms), lock);
+        return start::begin_in(media, &folder, Some(storage), job, lock);
     };
     let ReplayedRun { balance, given_up, ticket_next, lost, earlier_runs, .. } = past;
     let journal = Journal::resume(storage, tail).map_err(RunError::NotDurable)?;

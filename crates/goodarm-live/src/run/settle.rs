@@ -14,7 +14,7 @@ use goodarm_record::reply::shorten;
 use crate::engine::CallReturn;
 use crate::run::outcome::{of_answer, outcome};
 use crate::run::{Run, health};
-use crate::service::{AnswerReply, Reply, Verdict};
+use crate::service::{AnswerReply, Contact, Reply, Verdict};
 
 impl Run {
     pub(super) fn settle_returned(&mut self, CallReturn { call, reply }: CallReturn) {
@@ -77,7 +77,10 @@ impl Run {
             reply.text = shorten(reply.text);
         }
         let is_person = service.service.people().is_some();
-        let repeatable = origin == Origin::Remote && !is_person && attempt < REPEATS_MAX;
+        let repeatable = reply.contact != Contact::Read
+            && origin == Origin::Remote
+            && !is_person
+            && attempt < REPEATS_MAX;
         let (outcome, reason) = match (outcome, reason) {
             (Outcome::Failed(Failure::Counted(failure)), reason)
                 if repeatable && is_repeated(&declared, failure) =>
@@ -97,7 +100,7 @@ impl Run {
         let typical = self.work.books().lane(id).typical_bill();
         let is_unpaid = outcome.failure().is_some_and(Failure::is_free);
         let is_failed = outcome.is_failed();
-        let bill = || service.bill(&reply.usage, &reply.delivery, is_failed, [typical, ceiling]);
+        let bill = || service.bill((&reply.usage, reply.contact), is_failed, [typical, ceiling]);
         let settled = SettledCall {
             ticket,
             target,
@@ -135,8 +138,8 @@ impl Run {
     }
 }
 
-/// Whether a call that failed so may be made again: only that of an exact verifier, whose score never changes. A call
-/// that was given up has been sent often enough.
+/// Whether a call of which nothing was read may be made again: only that of an exact verifier, whose score never changes.
+/// A call that was given up has been sent often enough.
 fn is_repeated(declared: &[&Attribute], failure: CountedFailure) -> bool {
     declared.first().is_some_and(|first| first.is_exact()) && failure != CountedFailure::GivenUp
 }

@@ -216,7 +216,7 @@ impl Simulation {
         let taken_up = if self.folder.journal().exists() {
             resume::resume(&self.disk, job)
         } else {
-            start::begin(&self.disk, job, 0)
+            start::begin(&self.disk, job)
         };
         let mut run = match taken_up {
             Ok(run) => run,

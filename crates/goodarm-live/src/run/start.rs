@@ -27,12 +27,8 @@ use crate::run::journaled::JournaledSession;
 use crate::run::notices::PendingNotices;
 use crate::run::people::HumanCalls;
 
-/// Begins a run, after `earlier_runs` others in the same folder.
-pub(super) fn begin(
-    media: &dyn StorageFactory,
-    job: Arc<Job>,
-    earlier_runs: u32,
-) -> Result<Run, RunError> {
+/// Begins a run.
+pub(super) fn begin(media: &dyn StorageFactory, job: Arc<Job>) -> Result<Run, RunError> {
     let folder = Folder::new(&job.settings.output);
     if let Some(file) = folder.file_in_the_way() {
         return Err(RunError::OutputIsFile(file.to_owned()));
@@ -43,28 +39,20 @@ pub(super) fn begin(
     if storage.is_some() && !has_no_header(&folder.journal()) {
         return Err(RunError::AlreadyBegun(folder.path().to_owned()));
     }
-    let terms = RunTerms { earlier_runs, ..job.terms.clone() };
-    begin_in(media, &folder, storage, (job, terms), lock)
+    begin_in(media, &folder, storage, job, lock)
 }
 
-/// Moves the folder's run aside. Returns its new folder, `None` if there is no run, and how many runs made calls here.
-/// Fails if another process uses the run.
-pub(super) fn set_aside(folder: &Folder) -> Result<(Option<PathBuf>, u32), RunError> {
+/// Moves the folder's run aside and returns its new folder; `None` if there is no run. Fails if another process
+/// uses the run.
+pub(super) fn set_aside(folder: &Folder) -> Result<Option<PathBuf>, RunError> {
     if !folder.journal().exists() {
-        return Ok((None, 0));
+        return Ok(None);
     }
     let _lock = FolderLock::take(folder.path())?;
     if let Err(error @ RunError::Locked(_)) = open_journal(&Files, folder) {
         return Err(error);
     }
-    let run_count = match History::open(&folder.journal()) {
-        Ok(history) => history.run_count(),
-        Err(HistoryError::NeverBegun) => 0,
-        // It cannot be read by this version.
-        Err(_) => 1,
-    };
-    let aside = folder.set_aside().map_err(|error| RunError::file(folder.path(), error))?;
-    Ok((Some(aside), run_count))
+    folder.set_aside().map(Some).map_err(|error| RunError::file(folder.path(), error))
 }
 
 /// Begins a run in a folder whose journal is missing or has no header.
@@ -72,10 +60,12 @@ pub(super) fn begin_in(
     media: &dyn StorageFactory,
     folder: &Folder,
     storage: Option<Box<dyn SyncedStorage>>,
-    (job, terms): (Arc<Job>, RunTerms),
+    job: Arc<Job>,
     lock: FolderLock,
 ) -> Result<Run, RunError> {
     check_no_outputs(folder)?;
+    let earlier_runs = earlier_runs(folder, &job);
+    let terms = RunTerms { earlier_runs, ..job.terms.clone() };
     let storage = match storage {
         Some(mut storage) => storage.truncate(0).map(|()| storage),
         None => media.create(&folder.journal()),
@@ -149,6 +139,25 @@ pub(super) fn opening(job: &Job, problem: Problem) -> Balance<Session> {
     let subjects =
         Subjects::new(Arc::clone(&job.candidates), job.questions.clone(), job.finals.clone());
     Balance::opening(session).with(Some(subjects))
+}
+
+/// How many runs of these candidates made calls in this folder before and were moved aside. The folders that they were
+/// moved to are beside this one, so that a crash in between loses nothing.
+fn earlier_runs(folder: &Folder, job: &Job) -> u32 {
+    let run_count = |aside: Folder| match History::open(&aside.journal()) {
+        Ok(history)
+            if !job
+                .candidates
+                .begin_with(history.terms.candidate_count, &history.header().candidates) =>
+        {
+            0
+        }
+        Ok(history) => history.run_count(),
+        // It cannot be read by this version, or it was cut.
+        Err(HistoryError::NeverBegun) => u32::from(aside.summary().exists()),
+        Err(_) => 1,
+    };
+    folder.set_aside_before().map(run_count).max().unwrap_or(0)
 }
 
 fn header(job: &Job, terms: &RunTerms) -> Header {

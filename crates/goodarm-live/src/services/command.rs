@@ -32,7 +32,7 @@ use goodarm_data::candidates::Candidate;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
 use goodarm_record::fingerprint::Fingerprint;
-use goodarm_record::reply::{Reply, ServiceWarning, Usage, Verdict, shorten};
+use goodarm_record::reply::{Contact, Reply, ServiceWarning, Usage, Verdict, shorten};
 
 /// A program that reads a candidate and answers with a score.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -367,7 +367,9 @@ impl ProcessOutcome {
                 let mut reason = in_short(&program.secrets.remove(reason));
                 reason.extend(program.environment.hint(&reason));
                 let text = shorten(program.text(&output));
-                Attempt::Broke(Reply { usage, text, ..Reply::failed(failure, reason) })
+                // What it wrote may be a verdict.
+                let contact = if text.is_empty() { Contact::Nothing } else { Contact::Read };
+                Attempt::Broke(Reply { usage, text, contact, ..Reply::failed(failure, reason) })
             }
             Self::Mistrusted { unasked, output } => {
                 let reason = format!(

@@ -33,7 +33,7 @@ use crate::throttle::Throttle;
 use crate::transcript;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{Delivery, NOTHING, Reply, Usage, shorten};
+use goodarm_record::reply::{Contact, Delivery, NOTHING, Reply, Usage, shorten};
 
 /// One or several addresses, with everything that does not change from call to call. The throttle chooses the
 /// address of each request.
@@ -45,6 +45,8 @@ pub(crate) struct Endpoint {
     /// The headers of the job, without secrets.
     headers_shown: String,
     void_status: VoidStatus,
+    /// Reads the usage that the body of an error states; `None` if it states none.
+    stated_usage: fn(&[u8]) -> Option<Usage>,
     secrets: Arc<Secrets>,
     /// A problem that is visible before any request.
     warning: Option<String>,
@@ -69,6 +71,8 @@ pub(crate) struct EndpointKeys<'a> {
     pub(crate) key_header: &'static str,
     pub(crate) headers: Option<&'a BTreeMap<String, String>>,
     pub(crate) void_status: Option<&'a [u16]>,
+    /// Reads the usage that the body of an error states; `None` if it states none.
+    pub(crate) stated_usage: fn(&[u8]) -> Option<Usage>,
 }
 
 /// A request, from the moment when it was sent.
@@ -128,6 +132,7 @@ impl Endpoint {
                     key_from,
                     headers_shown,
                     void_status,
+                    stated_usage: keys.stated_usage,
                     secrets: Arc::new(secrets),
                     warning,
                 })
@@ -196,7 +201,8 @@ impl Endpoint {
         let usage = Usage { worked: received.worked, ..Usage::default() };
         let reason = self.reason_at(received.address, self.clean(reason));
         let text = self.clean(String::from_utf8_lossy(&received.body).into_owned());
-        Reply { usage, text, ..Reply::failed(CountedFailure::Unreadable, reason) }
+        let failed = Reply::failed(CountedFailure::Unreadable, reason);
+        Reply { usage, text, contact: Contact::Nothing, ..failed }
     }
 
     /// Adds the host to a reason if there are several addresses.
@@ -300,7 +306,8 @@ impl Endpoint {
 
     fn failed(&self, sent: &SentRequest<'_>, failure: CountedFailure, reason: String) -> Reply {
         let usage = Usage { worked: sent.began.elapsed(), ..Usage::default() };
-        Reply { usage, ..Reply::failed(failure, self.reason_at(sent.number, reason)) }
+        let failed = Reply::failed(failure, self.reason_at(sent.number, reason));
+        Reply { usage, contact: Contact::Nothing, ..failed }
     }
 
     /// The attempt of a request that got no response.
@@ -337,8 +344,9 @@ impl Endpoint {
     ) -> HttpAttempt {
         let status = response.status();
         let retry_after = retry_after::read(response.headers());
-        let body = body_of(response, ERROR_BYTES_MAX).await.unwrap_or_default();
-        let text = self.clean(String::from_utf8_lossy(&body).into_owned());
+        let body = body_of(response, ERROR_BYTES_MAX).await;
+        let shown = body.as_deref().unwrap_or_default();
+        let text = self.clean(String::from_utf8_lossy(shown).into_owned());
         *refusal = format!("{}\n{text}", status.as_u16());
         let mut reason = match in_short(&text) {
             said if said.is_empty() => status.as_u16().to_string(),
@@ -346,7 +354,7 @@ impl Endpoint {
         };
         reason += &match status.as_u16() {
             404 => format!(" (there is nothing at {}: is `url` right?)", sent.address.target),
-            code @ (500 | 502 | 503 | 504 | 529) => {
+            code @ (500 | 502 | 503 | 504 | 529) if !self.void_status.listed().contains(&code) => {
                 format!(" (if that never depends on the answer: void_status = [{code}])")
             }
             401 => match &self.key_from {
@@ -362,7 +370,7 @@ impl Endpoint {
             _ => String::new(),
         };
         let reason = self.reason_at(sent.number, reason);
-        if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, &body) {
+        if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, shown) {
             // `Some`, because the server is up and announces that it will be back.
             let retry_after = Some(retry_after.unwrap_or_default());
             return Attempt::Void { failure, retry_after, reason };
@@ -384,10 +392,15 @@ impl Endpoint {
                     reason
                 };
                 let failed = self.failed(sent, failure, reason);
+                let worked = failed.usage.worked;
                 // An error uses nothing, as far as it does not say otherwise.
-                let usage = Usage { worked: failed.usage.worked, ..NOTHING };
+                let usage = match &body {
+                    Ok(body) => (self.stated_usage)(body).unwrap_or(NOTHING),
+                    Err(_) => Usage::default(),
+                };
+                let usage = Usage { worked, ..usage };
                 let delivery = Delivery { status: Some(code), ..Delivery::default() };
-                let reply = Reply { text, usage, delivery, ..failed };
+                let reply = Reply { text, usage, delivery, contact: Contact::Error, ..failed };
                 if is_about_the_request(status) {
                     Attempt::Answered(Err(reply))
                 } else {

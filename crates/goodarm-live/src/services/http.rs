@@ -86,6 +86,7 @@ impl Http {
             key_header: "authorization",
             headers: keys.headers.as_ref(),
             void_status: keys.void_status.as_deref(),
+            stated_usage: stated_cost,
         };
         let endpoint =
             Endpoint::new(own, Ok, context.timeout).map_err(|more| problems.extend(more)).ok();
@@ -141,7 +142,7 @@ impl Http {
         };
         let (value, received) = match self.endpoint.post(throttle, &body, read).await {
             Ok(received) => received,
-            Err(reply) => return with_stated_cost(reply),
+            Err(reply) => return reply,
         };
         let (verdict, cost) = self.read(&value);
         let verdict = match verdict {
@@ -197,12 +198,11 @@ impl Remote for Http {
     }
 }
 
-/// The reply of an error, with the cost that its body states, if any.
-fn with_stated_cost(reply: Reply) -> Reply {
-    let body = reply.delivery.status.map(|_| reply.text.as_bytes());
-    let body: Option<Value> = body.and_then(|body| serde_json::from_slice(body).ok());
-    let cost = body.and_then(|body| cost_of(body.get("cost"))).or(reply.usage.cost);
-    Reply { usage: Usage { cost, ..reply.usage }, ..reply }
+/// The usage that the body of an error states: a cost, which is `None` if it cannot be read.
+fn stated_cost(body: &[u8]) -> Option<Usage> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let cost = body.get("cost")?;
+    Some(Usage { cost: cost_of(Some(cost)), ..NOTHING })
 }
 
 /// The body of the request about a candidate, checked to be JSON: quotes in an answer break a template without

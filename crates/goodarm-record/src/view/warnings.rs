@@ -4,7 +4,7 @@
 use goodarm_core::{BlockingFailure, Cost, Failure};
 use goodarm_files::words::{counted, number};
 
-use crate::account::{Account, OutcomeTotals, ServiceTotals};
+use crate::account::{Account, AddressTotals, OutcomeTotals, ServiceTotals};
 use crate::job_file::Scores;
 use crate::terms::{RunTerms, ServiceTerms};
 
@@ -45,6 +45,8 @@ pub enum WarningKind {
     Throttled,
     /// The job declares statuses of failed calls to be independent of the answer.
     DeclaredVoid,
+    /// One of several addresses fails far more often than the others.
+    BadAddress,
 }
 
 impl WarningKind {
@@ -130,14 +132,40 @@ fn about(
     }
     if terms.scores == Scores::Exact && totals.counted_failure_count > 0 {
         let text = format!(
-            "failed to score {}: without its score they are neither certified nor rejected.",
+            "gave no verdict on {}, which cannot be certified or rejected without it.",
             counted(totals.counted_failure_count, "answer")
         );
         found.push((WarningKind::Unscored, text));
     }
     found.extend(paid.and_then(|paid| about_prices(terms, totals, paid, budget)));
     found.extend(paid.and_then(|paid| about_throttling(terms, paid)));
+    found.extend(paid.and_then(|paid| about_addresses(terms, paid)));
     found
+}
+
+/// A note about an address at which most calls fail while most calls at the others do not.
+fn about_addresses(
+    terms: &ServiceTerms<'_>,
+    paid: &ServiceTotals,
+) -> Option<(WarningKind, String)> {
+    let sum = |of: fn(&AddressTotals) -> u64| paid.addresses.values().map(of).sum::<u64>();
+    let (calls, failures) = (sum(|it| it.call_count), sum(|it| it.failure_count));
+    let is_bad = |it: &AddressTotals| {
+        let (others, their_failures) = (calls - it.call_count, failures - it.failure_count);
+        it.failure_count >= ADDRESS_FAILURES_MIN
+            && 2 * it.failure_count > it.call_count
+            && 2 * their_failures < others
+    };
+    let (index, bad) = paid.addresses.iter().find(|(_, totals)| is_bad(totals))?;
+    let address = terms.calls.addresses.get(usize::from(*index))?;
+    let text = format!(
+        "fails at one of its addresses, {address}: {} of {} there, and {} of {} at the others.",
+        number(bad.failure_count),
+        counted(bad.call_count, "call"),
+        number(failures - bad.failure_count),
+        number(calls - bad.call_count)
+    );
+    Some((WarningKind::BadAddress, text))
 }
 
 /// A note about requests that are sent again, which is valid only if their failure does not depend on the answer.
@@ -222,6 +250,8 @@ const CEILING_TIMES_MAX: f64 = 6.0;
 /// Requests that began no work are mentioned if they are at least this many, and one in so many.
 const THROTTLED_MIN: u64 = 10;
 const THROTTLED_ONE_IN: u64 = 10;
+/// With fewer failures, nothing is said about an address.
+const ADDRESS_FAILURES_MIN: u64 = 5;
 const CEILING_SHARE_MAX: f64 = 0.1;
 
 #[cfg(test)]

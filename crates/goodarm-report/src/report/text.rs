@@ -249,6 +249,9 @@ fn money(overview: &Overview) -> String {
             &format!(", on {} above their ceiling", counted(money.overruns, "bill")),
         );
     }
+    if let Some(note) = &overview.failures_note {
+        let _ = writeln!(text, "  {note}");
+    }
     if money.budgets.len() > 1 {
         let budgets: Vec<String> =
             money.budgets.iter().map(|&budget| amount(budget, unit)).collect();

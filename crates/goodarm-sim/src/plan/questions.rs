@@ -72,7 +72,7 @@ impl PlanSpec {
         count: usize,
         laws: &[ScoreLaw],
         scored_by: &[ScoredBy],
-        seed: u64,
+        [seed, repetition]: [u64; 2],
     ) -> QuestionWorld {
         let good = self.good_share();
         let generator = |it: &PlanGenerator| GeneratorSpec {
@@ -90,7 +90,7 @@ impl PlanSpec {
             generators: self.makers().map(|maker| maker.good.unwrap_or(good)).collect(),
             difficulty: self.difficulty.unwrap_or(DIFFICULTY),
             means: self.verifiers.iter().map(PlanVerifier::question_means).collect(),
-            spread: self.spread.unwrap_or(SPREAD),
+            spread: self.spread_factor(repetition) * self.spread.unwrap_or(SPREAD),
             laws: laws.to_vec(),
             scored_by: scored_by.to_vec(),
         };

@@ -63,6 +63,9 @@ pub struct PlanSpec {
     /// Whether a session ends when no answer has a realistic chance.
     #[serde(skip)]
     pub stop_when_hopeless: bool,
+    /// Whether `spread` is a guess: every repetition draws it between 0 and twice its value.
+    #[serde(skip)]
+    pub is_spread_guessed: bool,
 }
 
 const fn slack() -> f64 {

@@ -25,8 +25,8 @@ use crate::job::{Job, JobSettings, JobSpec, QuestionSpec, ServiceSpec};
 use crate::pricing::{Meter, Pricing};
 use crate::service::attempt::{Attempt, attempts};
 use crate::service::{
-    CallContext, CallFuture, Deferred, Delivery, Dispatch, FinalAnswerRule, Local, Manifest,
-    Remote, Reply, Service, Usage, Verdict,
+    CallContext, CallFuture, Contact, Deferred, Delivery, Dispatch, FinalAnswerRule, Local,
+    Manifest, Remote, Reply, Service, Usage, Verdict,
 };
 use crate::throttle::Throttle;
 
@@ -282,7 +282,8 @@ impl SimVerifier {
             self.world.truth().count("errors");
             let failed = Reply::failed(CountedFailure::Crashed, "status 500");
             let delivery = Delivery { status: Some(500), ..Delivery::default() };
-            return Attempt::Broke(Reply { usage: NOTHING, delivery, ..failed });
+            let contact = Contact::Error;
+            return Attempt::Broke(Reply { usage: NOTHING, delivery, contact, ..failed });
         }
         let attempt = self.answer(arm, &mut chance).await;
         drop(work);

@@ -43,7 +43,8 @@ impl VoidStatus {
         let is_limited = is_busy || status == 529;
         match status {
             429 => Some(VoidFailure::RateLimited),
-            _ if is_void && is_limited => Some(VoidFailure::RateLimited),
+            // A server that sends a listed status is there.
+            _ if is_void && (is_limited || self.0.is_some()) => Some(VoidFailure::RateLimited),
             _ => is_void.then_some(VoidFailure::NotConnected),
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use goodarm_core::CountedFailure;
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{Reply, Usage};
+use goodarm_record::reply::{Contact, Reply, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -75,6 +75,10 @@ impl Chat {
             key_header: api.key_header(),
             headers: Some(&headers),
             void_status: keys.void_status.as_deref(),
+            stated_usage: match api {
+                Api::OpenAi => |body| stated_usage(Api::OpenAi, body),
+                Api::Anthropic => |body| stated_usage(Api::Anthropic, body),
+            },
         };
         let endpoint = Endpoint::new(own, |base| api.url(base), timeout)
             .map_err(|more| problems.extend(more))
@@ -115,12 +119,18 @@ impl Chat {
         };
         let body = self.body(system, prompt);
         let posted = self.endpoint.post(throttle, &body, read).await;
-        let (answered, received) = posted.map_err(|reply| self.with_stated_usage(reply))?;
+        let messages = [system.unwrap_or_default(), prompt];
+        let (answered, received) = posted.map_err(|reply| match reply.contact {
+            Contact::Error if reply.usage.input_tokens.is_some_and(|count| count > 0) => {
+                let usage = self.usage_check.believable(reply.usage, messages, "", self.max_tokens);
+                Reply { usage, ..reply }
+            }
+            _ => reply,
+        })?;
         let text = match &answered.said {
             ChatContent::Text { text, .. } => text.as_str(),
             ChatContent::Refused(_) | ChatContent::Nothing(_) => "",
         };
-        let messages = [system.unwrap_or_default(), prompt];
         let usage = Usage { worked: received.worked, ..answered.usage };
         let usage = self.usage_check.believable(usage, messages, text, self.max_tokens);
         match answered.said {
@@ -133,21 +143,9 @@ impl Chat {
                 Err(Reply { usage, ..Reply::failed(CountedFailure::Refused, reason) })
             }
             ChatContent::Nothing(reason) => {
-                Err(Reply { usage, ..self.endpoint.unreadable(&received, reason.to_owned()) })
+                let unreadable = self.endpoint.unreadable(&received, reason.to_owned());
+                Err(Reply { usage, contact: Contact::Read, ..unreadable })
             }
-        }
-    }
-
-    /// The reply of an error, with the usage that its body states, if any.
-    fn with_stated_usage(&self, reply: Reply) -> Reply {
-        let body = reply.delivery.status.map(|_| reply.text.as_bytes());
-        match body.and_then(|body| self.api.read(body).ok()).map(|read| read.usage) {
-            Some(Usage { input_tokens, output_tokens, .. })
-                if input_tokens.or(output_tokens).is_some() =>
-            {
-                Reply { usage: Usage { input_tokens, output_tokens, ..reply.usage }, ..reply }
-            }
-            _ => reply,
         }
     }
 
@@ -233,3 +231,9 @@ fn reserved(name: &str, value: &Value, keys: &LlmKeys) -> Option<String> {
 
 /// The default of `top_logprobs`, the most that OpenAI allows.
 const TOP_LOGPROBS: u32 = 20;
+
+/// The usage that the body of an error states.
+fn stated_usage(api: Api, body: &[u8]) -> Option<Usage> {
+    let usage = api.read(body).ok()?.usage;
+    usage.input_tokens.or(usage.output_tokens).map(|_| usage)
+}

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use goodarm_core::CountedFailure;
 use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::Scores;
-use goodarm_record::reply::{Delivery, Reply, Usage, Verdict, shorten};
+use goodarm_record::reply::{Contact, Delivery, Reply, Usage, Verdict, shorten};
 use serde::Deserialize;
 
 use super::chat::ChatReply;
@@ -119,18 +119,22 @@ impl Logprobs {
     pub(super) fn count(&self, replies: Vec<Result<ChatReply, Reply>>) -> Reply {
         let (mut usage, mut delivery): (Option<Usage>, _) = (None, Delivery::default());
         let (mut weights, mut texts) = (Vec::new(), Vec::new());
-        let (mut failure, mut void) = (None, None);
+        let (mut failure, mut void, mut contacts) = (None, None, Vec::new());
         for reply in replies {
             let (took, verdict, text) = match reply {
                 Err(reply) if matches!(reply.verdict, Verdict::Void(_)) => {
                     void = Some(reply);
                     continue;
                 }
-                Err(Reply { verdict, usage, text, delivery: came }) => {
+                Err(Reply { verdict, usage, text, delivery: came, contact }) => {
                     delivery.status = delivery.status.or(came.status);
+                    contacts.push(contact);
                     (usage, Err(verdict), text)
                 }
-                Ok(said) => (said.usage, self.weights(&said), said.text),
+                Ok(said) => {
+                    contacts.push(Contact::Read);
+                    (said.usage, self.weights(&said), said.text)
+                }
             };
             usage = Some(usage.map_or(took, |sum| add(sum, took)));
             texts.push(text);
@@ -145,7 +149,8 @@ impl Logprobs {
         let verdict = failure.unwrap_or_else(|| self.verdict(&weights));
         let shown = weights.iter().map(ToString::to_string).chain(texts);
         let text = shorten(shown.collect::<Vec<_>>().join("\n"));
-        Reply { verdict, usage, text, delivery }
+        let contact = Contact::of_all(contacts.into_iter());
+        Reply { verdict, usage, text, delivery, contact }
     }
 
     fn verdict(&self, weights: &[Weights]) -> Verdict {

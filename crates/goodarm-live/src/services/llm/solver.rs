@@ -5,7 +5,9 @@ use goodarm_data::answer::{Extractor, same};
 use goodarm_data::candidates::{Candidate, text_of};
 use goodarm_data::problem::{KeyProblem, collect};
 use goodarm_files::words::in_short;
-use goodarm_record::reply::{Delivery, NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, shorten};
+use goodarm_record::reply::{
+    Contact, Delivery, NOTHING, REPLY_BYTES_MAX, Reply, Usage, Verdict, shorten,
+};
 
 use super::chat::ChatReply;
 use super::{CUT_OFF_MESSAGE, LlmKeys};
@@ -28,6 +30,7 @@ pub(super) struct SolverVote {
     text: String,
     usage: Usage,
     delivery: Delivery,
+    contact: Contact,
 }
 
 impl Solver {
@@ -100,6 +103,7 @@ impl Solver {
         let usage = votes.iter().map(|vote| vote.usage).reduce(add).unwrap_or_default();
         let status = votes.iter().find_map(|vote| vote.delivery.status);
         let delivery = Delivery { status, ..Delivery::default() };
+        let contact = Contact::of_all(votes.iter().map(|vote| vote.contact));
         let text = show(&votes);
         match void {
             // No vote was sent, so the call has not begun.
@@ -108,7 +112,7 @@ impl Solver {
             Some(_) => {
                 let reason = format!("the run stopped after {} of {asked} votes", votes.len());
                 let failed = Reply::failed(CountedFailure::Lost, reason);
-                return Reply { usage, text, delivery, ..failed };
+                return Reply { usage, text, delivery, contact, ..failed };
             }
             None => {}
         }
@@ -125,13 +129,13 @@ impl Solver {
                     [_] => text,
                     _ => format!("{count} of {asked}: {}\n{text}", in_short(elected)),
                 };
-                Reply { verdict, usage, text: shorten(text), delivery }
+                Reply { verdict, usage, text: shorten(text), delivery, contact }
             }
             None => {
                 let why = votes.into_iter().find_map(|vote| vote.answer.err());
                 let (failure, reason) =
                     why.unwrap_or((CountedFailure::Unreadable, "no votes".into()));
-                Reply { usage, text, delivery, ..Reply::failed(failure, reason) }
+                Reply { usage, text, delivery, contact, ..Reply::failed(failure, reason) }
             }
         }
     }
@@ -150,14 +154,15 @@ impl Solver {
                         (CountedFailure::Unreadable, format!("{reason} in the reply"))
                     })
                 };
-                SolverVote { answer, text: shorten(text), usage, delivery: Delivery::default() }
+                let (delivery, contact) = (Delivery::default(), Contact::Read);
+                SolverVote { answer, text: shorten(text), usage, delivery, contact }
             }
-            Err(Reply { verdict, usage, text, delivery }) => {
+            Err(Reply { verdict, usage, text, delivery, contact }) => {
                 let answer = match verdict {
                     Verdict::Failed(failure, reason) => Err((failure, reason)),
                     _ => Err((CountedFailure::Unreadable, "no reply".into())),
                 };
-                SolverVote { answer, text, usage, delivery }
+                SolverVote { answer, text, usage, delivery, contact }
             }
         })
     }
