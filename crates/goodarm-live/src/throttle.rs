@@ -386,6 +386,15 @@ impl State {
         Ok(address)
     }
 
+    /// The longest pause of an address that one refused request can cause. The server may ask for a pause because
+    /// of the answer in the request: others are sent as a test before the patience is over, and soon if the
+    /// service has replied before.
+    fn longest_pause(&self, address: usize, limits: &CallLimits) -> Duration {
+        let longest = limits.patience / TESTS_IN_PATIENCE;
+        let is_first = !self.addresses.has_outage(address);
+        if is_first && self.stats.has_replies() { longest.min(FIRST_PAUSE_MAX) } else { longest }
+    }
+
     /// When the current pause ends; `None` without a pause, when stopping, or if the service is closed for
     /// good.
     fn closed_until(&self, limits: &CallLimits) -> Option<Instant> {
@@ -435,13 +444,15 @@ impl Turn<'_> {
         }
     }
 
-    /// The service did not begin to work. `retry_after` is the pause that it asked for. A service on trial is
-    /// closed after five failures in a row without a connection and without Retry-After.
+    /// The service did not begin to work. `retry_after` is the pause that it asked for; a long one is tested
+    /// earlier, by one request at a time. A service on trial is closed after five failures in a row without a connection and without Retry-After.
     pub fn refused(self, failure: VoidFailure, retry_after: Option<Duration>, reason: String) {
         let reason = self.throttle.redactor.remove(reason);
         let mut state = self.throttle.state();
         state.retry_count += 1;
-        let is_new_failure = state.addresses.refused(self.address, failure, retry_after, reason);
+        let longest = state.longest_pause(self.address, &self.throttle.limits);
+        let pause = retry_after.map(|asked| asked.min(longest));
+        let is_new_failure = state.addresses.refused(self.address, failure, pause, reason);
         let is_unreached = failure != VoidFailure::RateLimited && retry_after.is_none();
         state.unreached_in_a_row += u32::from(is_new_failure && is_unreached);
         if state.is_on_trial && state.unreached_in_a_row >= UNREACHED_ON_TRIAL_MAX {
@@ -487,6 +498,11 @@ impl Drop for Turn<'_> {
 const RATE_BURST: Duration = Duration::from_millis(10);
 /// The longest time between two requests, about 30 years: a lower rate makes no difference.
 const INTERVAL_SECONDS_MAX: f64 = 1e9;
+/// During an outage at least about this many requests are sent until the patience is over, whatever the server asks
+/// for.
+const TESTS_IN_PATIENCE: u32 = 8;
+/// The longest pause that a service which has replied can ask for with a single refused request.
+const FIRST_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// A service on trial is closed after this many calls without a score. This limits the cost of a service that
 /// never scores.
 const UNSCORED_ON_TRIAL_MAX: u32 = 5;

@@ -89,7 +89,7 @@ where
             }
             Attempt::Void { failure, retry_after, reason } => {
                 if !throttle.is_refused() {
-                    turn.refused(failure, retry_after, reason.clone());
+                    turn.refused(failure, tracker.believed(retry_after), reason.clone());
                 }
                 match tracker.throttled_again() {
                     None => {}

@@ -142,6 +142,11 @@ impl Addresses {
         all.iter().map(|outage| outage.since).max()
     }
 
+    /// Whether an address has an outage.
+    pub(super) fn has_outage(&self, index: usize) -> bool {
+        self.list[index].backoff.outage().is_some()
+    }
+
     /// The reasons of all outages.
     pub(super) fn reasons(&self) -> String {
         reasons(&self.outages())

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use goodarm_core::ArmId;
 
@@ -31,6 +32,11 @@ pub(super) struct ThrottledStats {
 impl ThrottledStats {
     pub(super) fn record_reply(&mut self, request: u64) {
         self.replied = self.replied.max(request);
+    }
+
+    /// Whether any request got a reply.
+    pub(super) const fn has_replies(&self) -> bool {
+        self.replied > 0
     }
 }
 
@@ -95,6 +101,17 @@ impl<'a> AttemptTracker<'a> {
     /// Waits for the right to send the next request of the call.
     pub(crate) async fn turn(&self) -> Result<Turn<'a>, ThrottleClosed> {
         if self.count == 0 { self.throttle.turn().await } else { self.throttle.retry_turn().await }
+    }
+
+    /// The pause that a server asked for when it throttled the call, as far as it holds for other calls: it does not
+    /// if they got replies while calls on this answer were throttled, unless the server is only busy.
+    pub(crate) fn believed(&self, retry_after: Option<Duration>) -> Option<Duration> {
+        let stats = &self.throttle.state().stats;
+        let earlier = self.throttle.answer.and_then(|answer| stats.strikes.get(&answer));
+        let has_strikes = earlier.is_some_and(|strikes| *strikes > 0);
+        let is_alone = has_strikes || self.count > 0 && stats.replied > self.sent_before;
+        let is_busy = self.count > 0 && stats.got_through > self.sent_before;
+        if is_alone && !is_busy { retry_after.map(|_| Duration::ZERO) } else { retry_after }
     }
 
     /// The call was throttled again. Returns what is given up, or `None` if the call is tried again.

@@ -132,6 +132,14 @@ fn several_throttled_answers_do_not_look_like_a_server_that_is_down() {
     run(401, ("", ""), &[0, 1, 2], 2);
 }
 
+/// The pause that a server asks for because of one answer is longer than the patience of the verifier.
+#[test]
+fn a_long_pause_for_some_answers_does_not_stop_the_run() {
+    run(429, ("retry-after", "3600"), &[0], 1);
+    run(429, ("retry-after", "3600"), &[7], 8);
+    run(503, ("retry-after", "3600"), &[0, 1, 2], 2);
+}
+
 /// The run was stopped while only calls on the throttled answer were in flight.
 #[test]
 fn throttled_answers_are_restored_on_resume() {
@@ -202,4 +210,18 @@ fn a_server_that_throttles_all_calls_is_down() {
         assert!(!place.read("run/calls.jsonl").contains("given-up"));
         place.assert_clean();
     }
+}
+
+/// A pause that is asked for in all replies is kept, apart from a few tests.
+#[test]
+fn a_server_that_asks_all_calls_for_a_long_pause_gets_few_requests() {
+    let server = Server::with(|_: &Request| {
+        Action::Status(429, ("retry-after", "3600".to_owned()), "closed until noon".into())
+    });
+    let place = place(&server.url("/"), 8, "patience = 4\n");
+    let (ending, _) = place.run();
+    let is_down = matches!(&ending, Ending::VerifierDown { reason, .. } if reason.contains("noon"));
+    assert!(is_down, "{ending:?}");
+    let count = server.request_count();
+    assert!((5..=30).contains(&count), "{count} requests");
 }
