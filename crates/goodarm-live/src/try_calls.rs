@@ -84,7 +84,7 @@ impl TryCall {
 /// Calls each verifier of a job once on each of these candidates, and each generator once on their questions.
 /// If the job has no candidates, `arms` are questions, and the answers to them are verified. Returns first the
 /// calls of generators, then of solvers, then of other verifiers, each in the order of the job; fewer calls if
-/// `control` stops the trial.
+/// `control` stops the trial, or if a service asks for a long pause.
 pub fn try_out(job: &Arc<Job>, arms: &[ArmId], control: &Control) -> io::Result<Vec<TryCall>> {
     let runtime = engine::runtime()?;
     let mut trials = runtime.block_on(try_all(job, arms, control));
@@ -144,7 +144,9 @@ async fn try_some(
         if called.service.manifest.answers_questions != are_questions {
             continue;
         }
-        let limits = CallLimits { concurrency: 1, retries: Some(RETRIES), ..called.limits };
+        let patience = called.limits.patience.max(SILENCE_MAX);
+        let limits =
+            CallLimits { concurrency: 1, retries: Some(RETRIES), patience, ..called.limits };
         let throttle = called.throttle(limits).with_transcript(Transcript::kept());
         let (job, arms, sender) = (Arc::clone(job), arms.to_owned(), sender.clone());
         let subjects = Arc::clone(subjects);
@@ -153,6 +155,9 @@ async fn try_some(
                 let trial = one(&job, service, &subjects, arm, &throttle).await;
                 // The send fails if the trial was stopped.
                 drop(sender.send(trial));
+                if throttle.long_pause(SILENCE_MAX).is_some() {
+                    return;
+                }
             }
         });
     }
@@ -184,7 +189,11 @@ async fn one(
     let call = CallContext { candidates: subjects, arm, attribute, order: 0 };
     let reply = match verifier.dispatch(call) {
         Some(Dispatch::Now(reply)) => reply,
-        Some(Dispatch::Later(task)) => verifier.call(&candidate, task, throttle).await,
+        Some(Dispatch::Later(task)) => tokio::select! {
+            biased;
+            reply = verifier.call(&candidate, task, throttle) => reply,
+            reason = long_pause(throttle) => Reply::failed(CountedFailure::GivenUp, reason),
+        },
         None => Reply::failed(CountedFailure::GivenUp, NOT_ASKED),
     };
     let Reply { verdict, usage, text, contact, .. } = reply;
@@ -231,6 +240,17 @@ async fn one(
         seconds: usage.worked.as_secs_f64(),
         is_unmade,
         is_busy: matches!(throttle.condition(), Condition::BackingOff { .. }),
+    }
+}
+
+/// Waits for a pause that is too long for a trial; returns why the service is paused. During a pause no request is in
+/// flight, since a trial sends one at a time.
+async fn long_pause(throttle: &Throttle) -> String {
+    loop {
+        if let Some((pause, reason)) = throttle.long_pause(SILENCE_MAX) {
+            return format!("given up before a pause of {:.0} s: {reason}", pause.as_secs_f64());
+        }
+        tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }
 
@@ -376,6 +396,8 @@ fn before_any_call(job: &Job, service: ServiceId) -> Vec<String> {
 const NOT_ASKED: &str = "a person is asked only during a run";
 /// Few, because a person waits for the result.
 const RETRIES: u32 = 2;
+/// How long a trial waits for the first reply of a service that throttles its calls or is not reached.
+const SILENCE_MAX: Duration = Duration::from_secs(20);
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// Equal replies are not suspicious if they are this short: verdicts of a word or two are often the same.
 const SHORT_REPLY_BYTES: usize = 20;

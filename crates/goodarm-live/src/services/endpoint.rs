@@ -23,7 +23,7 @@ use self::address::Address;
 pub(crate) use self::secrets::{
     add_from_url, has_pasted_key, key_from_environment, looks_like_a_key, pasted_key_problem,
 };
-use self::transport::{BodyError, SendError, body_of, is_loopback};
+use self::transport::{BodyError, SendError, body_of, is_this_machine};
 use self::void_status::VoidStatus;
 use crate::pricing::Extent;
 use crate::secrets::Secrets;
@@ -109,7 +109,7 @@ impl Endpoint {
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         let malformed = secrets::add_from_proxies(&mut secrets);
         if let Some(name) = malformed
-            && written.iter().any(|written| !is_loopback(&written.url))
+            && written.iter().any(|written| !is_this_machine(&written.url))
         {
             problems.push(KeyProblem::new(
                 "url",
@@ -371,6 +371,7 @@ impl Endpoint {
         };
         let reason = self.reason_at(sent.number, reason);
         if let Some(failure) = self.void_status.failure(status.as_u16(), retry_after, shown) {
+            let reason = retry_after::noted(reason, retry_after);
             // `Some`, because the server is up and announces that it will be back.
             let retry_after = Some(retry_after.unwrap_or_default());
             return Attempt::Void { failure, retry_after, reason };

@@ -89,3 +89,36 @@ fn a_wrong_key_stops_the_run_within_seconds_with_the_reply_of_the_server() {
     let texts = suspicions(&job, &trials);
     assert_eq!(texts, ["judge was not reached: a run would stop after a few attempts"]);
 }
+
+/// A person waits for the result of a trial, so it ends before a long pause.
+#[test]
+fn a_trial_of_a_server_that_throttles_all_calls_ends_and_says_what_the_server_said() {
+    for header in [("", ""), ("Retry-After", "0"), ("Retry-After", "3600")] {
+        let throttle = move |_: &_| {
+            Action::Status(429, (header.0, header.1.to_owned()), "slow down".to_owned())
+        };
+        let server = Server::with(throttle);
+        let job = place(&server.url("/")).good_job();
+        let arms: Vec<_> = job.candidates.arms().collect();
+        let began = Instant::now();
+        let trials = try_out(&job, &arms, &Control::default()).expect("a runtime");
+        assert!(began.elapsed() < Duration::from_secs(30), "{header:?}: {:?}", began.elapsed());
+        let last = trials.last().and_then(|trial| trial.reason.as_deref()).unwrap_or_default();
+        assert!(last.contains("429: slow down"), "{header:?}: {last}");
+        assert_eq!(last.contains("(Retry-After: 3600 s)"), header.1 == "3600", "{last}");
+        let texts = suspicions(&job, &trials);
+        assert_eq!(texts, ["judge asks for a pause: a run would wait for it, up to 300 s"]);
+    }
+}
+
+#[test]
+fn a_trial_waits_for_a_short_pause() {
+    let pause = Action::Status(429, ("Retry-After", "3".to_owned()), "slow down".to_owned());
+    let server = Server::start([pause, Action::Json(serde_json::json!({"score": 1}))]);
+    let job = place(&server.url("/")).good_job();
+    let arms: Vec<_> = job.candidates.arms().take(2).collect();
+    let began = Instant::now();
+    let trials = try_out(&job, &arms, &Control::default()).expect("a runtime");
+    assert!(trials.len() == 2 && trials.iter().all(|trial| trial.score == Some(1.0)), "{trials:?}");
+    assert!(began.elapsed() >= Duration::from_secs(3), "{:?}", began.elapsed());
+}

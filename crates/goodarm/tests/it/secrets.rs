@@ -3,7 +3,7 @@
 
 use std::process::{Command, Output};
 
-use goodarm_testing::TestFolder;
+use goodarm_testing::{Server, TestFolder, closed_port, status};
 use serde_json::Value;
 
 use crate::hostile::server;
@@ -114,7 +114,6 @@ fn a_server_that_repeats_the_key_gets_it_nowhere() {
     assert_kept(&place(&http(&url)));
 }
 
-/// Where texts are cut, half a key would stand that nobody recognises.
 #[test]
 fn a_proxy_that_is_no_address_is_refused_unless_the_server_is_local() {
     let dry_run = |url: &str, proxy: &str| {
@@ -133,6 +132,25 @@ fn a_proxy_that_is_no_address_is_refused_unless_the_server_is_local() {
     assert_eq!(dry_run("http://127.0.0.1:1/score", "http://host:port").0, Some(0));
 }
 
+#[test]
+fn a_key_for_this_machine_is_not_sent_through_a_proxy() {
+    let proxy = Server::with(|_| status(400));
+    let tried = |host: &str| {
+        let url = format!("http://{host}:{}/", closed_port());
+        let place = place(&http(&url));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
+        command.args(["try", &place.argument("job.toml"), "-n", "1"]).env_remove("NO_PROXY");
+        command.env_remove("no_proxy").env("http_proxy", proxy.url("/"));
+        command.env("TEST_API_KEY", KEY).output().expect("the tool starts");
+        proxy.request_count()
+    };
+    for host in ["127.0.0.2", "0.0.0.0", "localhost.", "[::1]", "[::]", "[::ffff:127.0.0.1]"] {
+        assert_eq!(tried(host), 0, "{host}");
+    }
+    assert_eq!(tried("judge.example"), 1, "this one is not here");
+}
+
+/// Where texts are cut, half a key would stand that nobody recognises.
 #[test]
 fn a_key_is_struck_out_before_a_text_is_cut() {
     let reply_bytes_max = 16 << 10;

@@ -7,7 +7,7 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 
 use super::EndpointKeys;
-use super::transport::{Transport, is_loopback};
+use super::transport::{Transport, is_this_machine};
 use crate::secrets::Secrets;
 
 /// One address with its connections.
@@ -119,7 +119,7 @@ pub(super) fn exposed_key(
         return None;
     }
     let mut urls = addresses.iter().map(|it| &it.url);
-    let open = urls.find(|url| url.scheme() == "http" && !is_loopback(url))?;
+    let open = urls.find(|url| url.scheme() == "http" && !is_this_machine(url))?;
     let host = open.host_str().unwrap_or_default();
     Some(format!(
         "sends its key to {host} without encryption, where others on the network can read it: use https://"

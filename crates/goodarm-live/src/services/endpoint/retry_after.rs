@@ -20,6 +20,14 @@ pub(super) fn read(headers: &HeaderMap) -> Option<Duration> {
     }
 }
 
+/// Adds the pause to the reason of a refusal, unless it is shorter than a second.
+pub(super) fn noted(reason: String, pause: Option<Duration>) -> String {
+    match pause.map(|pause| pause.as_secs()) {
+        Some(seconds @ 1..) => format!("{reason} (Retry-After: {seconds} s)"),
+        _ => reason,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

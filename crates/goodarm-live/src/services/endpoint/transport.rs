@@ -115,11 +115,13 @@ const ROOM_UNIT: usize = 1 << 10;
 /// The first bytes of each body that need no room.
 const SHORT_BYTES: usize = 16 << 10;
 
-/// Whether a URL names this machine. A host that only begins like a local address is not local.
-pub(super) fn is_loopback(url: &Url) -> bool {
+/// Whether a URL names this machine, also as `0.0.0.0`, `localhost.` or an IPv4 address in IPv6. A host that only begins
+/// like a local address is not local.
+pub(super) fn is_this_machine(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>().map(|it| it.to_canonical());
+    matches!(host, "localhost" | "localhost.")
+        || address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
 }
 
 fn client(url: &Url, connect_timeout: Duration) -> Result<Client, KeyProblem> {
@@ -135,7 +137,7 @@ fn client(url: &Url, connect_timeout: Duration) -> Result<Client, KeyProblem> {
         .tcp_nodelay(true)
         .connect_timeout(connect_timeout)
         .pool_idle_timeout(IDLE_MAX);
-    if is_loopback(url) {
+    if is_this_machine(url) {
         builder = builder.no_proxy();
     }
     if url.scheme() == "http" {

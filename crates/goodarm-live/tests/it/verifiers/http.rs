@@ -207,12 +207,27 @@ fn a_key_that_is_sent_without_encryption_raises_a_warning() {
     let header = json!({"x-token": format!("env:{KEY_VARIABLE}")});
     let keys = [json!({"api_key_env": KEY_VARIABLE}), json!({"headers": header})];
     for keys in keys {
-        for url in ["http://10.0.0.1/", "http://127.evil.com/", "http://localhost.evil.com/"] {
+        let far = [
+            "http://10.0.0.1/",
+            "http://127.evil.com/",
+            "http://localhost.evil.com/",
+            "http://[::ffff:10.0.0.1]/",
+            "http://0.0.0.1/",
+        ];
+        for url in far {
             let text = http(url, keys.clone()).manifest().warning.expect(url);
             assert!(text.contains("without encryption"), "{text}");
         }
-        let near =
-            ["http://127.0.0.1:9/", "http://127.9.9.9/", "http://[::1]/", "http://localhost/"];
+        let near = [
+            "http://127.0.0.1:9/",
+            "http://127.9.9.9/",
+            "http://[::1]/",
+            "http://localhost/",
+            "http://LOCALHOST./",
+            "http://0.0.0.0/",
+            "http://[::]/",
+            "http://[::ffff:127.0.0.1]/",
+        ];
         for url in near.into_iter().chain(["https://10.0.0.1/"]) {
             assert_eq!(http(url, keys.clone()).manifest().warning, None, "{url}");
         }
