@@ -225,6 +225,17 @@ async fn a_connection_that_was_closed_while_idle_is_replaced() {
     }
 }
 
+/// The client has no setting for this limit, which SECURITY.md states.
+#[tokio::test]
+async fn heads_are_limited() {
+    let head =
+        |bytes| format!("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: {}\r\n\r\n", "x".repeat(bytes));
+    let [fits, too_long] =
+        [400 << 10, 816 << 10].map(|bytes| -> &'static str { head(bytes).leak() });
+    assert_eq!(made_of(fits).await, Made::Body(200, String::new()));
+    assert_eq!(made_of(too_long).await, Made::NoResponse);
+}
+
 /// The memory of replies is limited for any number of calls, and all replies arrive in the end.
 #[tokio::test]
 async fn long_replies_wait_for_room() {
