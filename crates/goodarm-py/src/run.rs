@@ -201,7 +201,7 @@ const fn advice_about(error: &RunError) -> &'static str {
         RunError::NothingToResume(_) => ": begin one with resume=\"auto\"",
         RunError::NotDurable(_) => ", and continue with resume=\"auto\"",
         RunError::OlderJournal(_) => " with resume=\"again\" or another output",
-        RunError::Changed(_) => {
+        RunError::Changed { .. } => {
             "\nto run the job as it is now, begin again with resume=\"again\", which moves this run aside"
         }
         _ => "",

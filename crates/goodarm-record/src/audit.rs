@@ -9,6 +9,7 @@ mod findings;
 mod labels;
 mod made;
 mod replies;
+mod resumption;
 
 use std::fmt;
 use std::path::Path;
@@ -19,6 +20,7 @@ use goodarm_files::words::{amount, counted, money, were};
 
 use crate::audit::call_file::{CallFile, Next};
 use crate::audit::labels::AuditedLabels;
+pub use crate::audit::resumption::Resumption;
 use crate::changes;
 use crate::claims::order::CertifiedAt;
 use crate::folder::Folder;
@@ -46,6 +48,8 @@ pub struct AuditReport {
     /// Set if the run has not ended: its results are missing or older than its journal, so only the journal was
     /// checked. This is neither a problem nor a proof.
     pub unfinished: Option<String>,
+    /// What a run that has not ended continues with.
+    pub resumption: Option<Resumption>,
 }
 
 /// A problem of a run's folder.
@@ -130,6 +134,7 @@ fn audit_folder(folder: &Folder, report: &mut AuditReport) -> Result<(), AuditPr
     }
     labelled.compare(folder, &auditor, report);
     let Balance { books, account, .. } = &auditor.balance;
+    report.resumption = (!is_finished).then(|| Resumption::new(folder, &history.terms, books));
     let journal = folder.journal();
     let mark = history.mark(&journal).map_err(|error| unreadable(&journal, &error))?;
     compare_job(folder, &history.terms, report);

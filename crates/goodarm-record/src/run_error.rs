@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use goodarm_core::AskError;
+use goodarm_core::{AskError, Cost};
 
 use crate::folder::{Folder, OlderJournal};
 use crate::history::HistoryError;
@@ -69,8 +69,13 @@ pub enum RunError {
     #[error(transparent)]
     OlderJournal(#[from] OlderJournal),
     /// The job has changed.
-    #[error("the job has changed since the run began (what may change: the budget, upwards; calls_max; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}", .0.join("\n"))]
-    Changed(Vec<String>),
+    #[error("the job has changed since the run began (what may change: the budget, upwards; calls_max; the pace: concurrency, rate, patience; more candidates, if the guarantee is lent):\n{}", changes.join("\n"))]
+    Changed {
+        /// A line for each change.
+        changes: Vec<String>,
+        /// The least budget, if the job has a lower one.
+        budget_min: Option<Cost>,
+    },
     /// The session refuses an event of the journal.
     #[error("the journal cannot be replayed: {0}")]
     Diverged(String),
@@ -80,6 +85,11 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// The error of a job that has changed in other things than its budget.
+    pub const fn changed(changes: Vec<String>) -> Self {
+        Self::Changed { changes, budget_min: None }
+    }
+
     /// The error of a file or folder.
     pub fn file(path: &Path, error: io::Error) -> Self {
         Self::File { path: path.to_owned(), error }

@@ -1,5 +1,6 @@
 //! What to type next. Errors of the libraries state facts; this adds commands and flags.
 
+use std::borrow::Cow;
 use std::env;
 use std::path::Path;
 
@@ -7,10 +8,11 @@ use goodarm_data::problem::ProblemKind;
 use goodarm_live::job::JobError;
 use goodarm_plan::calibrate::CalibrateError;
 use goodarm_plan::forecast::ForecastError;
-use goodarm_record::audit;
+use goodarm_record::audit::{self, Resumption};
 use goodarm_record::ending::Ending;
 use goodarm_record::run_error::RunError;
 use goodarm_report::PageOutcome;
+use goodarm_report::words::printable_note;
 
 use crate::shell::shell_word;
 use crate::terminal::{CommandError, Exit};
@@ -46,8 +48,8 @@ pub(crate) fn run(error: &RunError) -> CommandError {
 }
 
 /// What to do about a run that cannot begin or continue; the text is appended to the reason.
-const fn about_run(error: &RunError) -> &'static str {
-    match error {
+fn about_run(error: &RunError) -> Cow<'static, str> {
+    let text = match error {
         RunError::AlreadyBegun(_) => {
             ": continue it with --resume, move it aside and begin again with --again, or choose another output"
         }
@@ -55,12 +57,18 @@ const fn about_run(error: &RunError) -> &'static str {
         RunError::NothingToResume(_) => ": start it without --resume",
         RunError::NotDurable(_) => ", and continue with --resume",
         RunError::OlderJournal(_) => " with --again or another output",
-        RunError::Changed(_) => {
-            "\nto run the job as it is now, begin again with --again, which moves this run aside"
+        RunError::Changed { budget_min: Some(budget), .. } => {
+            let text = format!("\nto continue the run, resume it with --budget {budget} or more");
+            return Cow::Owned(text + BEGIN_AGAIN);
         }
+        RunError::Changed { .. } => BEGIN_AGAIN,
         _ => "",
-    }
+    };
+    Cow::Borrowed(text)
 }
+
+const BEGIN_AGAIN: &str =
+    "\nto run the job as it is now, begin again with --again, which moves this run aside";
 
 /// What is wrong with a job, and what to do about it.
 pub(crate) fn job(error: JobError) -> CommandError {
@@ -113,9 +121,27 @@ pub(crate) fn about_audit(report: &audit::AuditReport, folder: &Path) -> String 
         text += &format!("hint   goodarm report {} writes the page again\n", shell_word(folder));
     }
     if report.unfinished.is_some() {
-        text += "hint   goodarm run JOB --resume continues the run and writes its results\n";
+        let resume = resume_command(&report.resumption.clone().unwrap_or_default(), folder);
+        text += &format!(
+            "hint   {} continues the run and writes its results\n",
+            printable_note(&resume)
+        );
     }
     text
+}
+
+/// The command that continues the run in a folder.
+fn resume_command(resumption: &Resumption, folder: &Path) -> String {
+    let Resumption { job, budget, policy, calls_per_pair } = resumption;
+    let mut text = "goodarm run ".to_owned();
+    text += &job.as_deref().map_or_else(|| "JOB".to_owned(), shell_word);
+    let flags = [
+        policy.as_ref().map(|policy| format!(" --policy {}", shell_word(Path::new(policy)))),
+        calls_per_pair.map(|calls| format!(" -k {calls}")),
+        budget.map(|budget| format!(" --budget {budget}")),
+    ];
+    text.extend(flags.into_iter().flatten());
+    text + &format!(" --output {} --resume", shell_word(folder))
 }
 
 /// Where the page of a run is, or how it is made.

@@ -103,7 +103,7 @@ impl Follower for ReplayedRun<'_> {
         if let Some(fingerprint) = &entry.candidates
             && !self.job.candidates.begin_with(arm_count, fingerprint)
         {
-            return Err(RunError::Changed(vec![other_candidates(self.job)]));
+            return Err(RunError::changed(vec![other_candidates(self.job)]));
         }
         if let Some(Ticket(call)) = self.balance.subjects.as_ref().and_then(|it| it.mislabelled) {
             let text = format!("call {call}: its final answer has another number in the record");
@@ -172,9 +172,10 @@ fn check_budget(books: &Books, job: &Job) -> Result<(), RunError> {
         return Ok(());
     }
     let raised = if now > began { format!("was raised to {now} and ") } else { String::new() };
-    Err(RunError::Changed(vec![format!(
+    let change = format!(
         "  budget: {now} → {wanted} (it {raised}cannot be lowered: it must be at least {now})"
-    )]))
+    );
+    Err(RunError::Changed { changes: vec![change], budget_min: Some(now) })
 }
 
 impl Run {
@@ -218,7 +219,7 @@ fn add_candidates(work: &mut JournaledSession, job: &Job) -> Result<usize, RunEr
     let count = candidates.len() - work.books().problem().arm_count();
     if count > 0 {
         let refused =
-            |error| RunError::Changed(vec![format!("  {}: {error}", job.candidates_name)]);
+            |error| RunError::changed(vec![format!("  {}: {error}", job.candidates_name)]);
         work.session.add_arms(count).map_err(refused)?;
         let event = Event::ArmsAdded {
             count: u32::try_from(count).expect("there are fewer than 2^32 candidates"),
@@ -321,5 +322,5 @@ fn check_terms(header: &Header, terms: &RunTerms, job: &Job) -> Result<(), RunEr
     if changes.is_empty() && comparable(terms) != comparable(&job.terms) {
         changes.push("  a file that the job names, and with it a price or a score model".into());
     }
-    if changes.is_empty() { Ok(()) } else { Err(RunError::Changed(changes)) }
+    if changes.is_empty() { Ok(()) } else { Err(RunError::changed(changes)) }
 }

@@ -35,7 +35,7 @@ fn refused(place: &JobFolder) -> String {
     let journal = fs::read(place.journal()).expect("the journal");
     let kept = place.read("run/candidates.jsonl");
     let changes = match place.resume() {
-        Err(RunError::Changed(changes)) => changes,
+        Err(RunError::Changed { changes, .. }) => changes,
         other => panic!("{:?}", other.map(|(ending, _)| ending)),
     };
     assert_eq!(fs::read(place.journal()).expect("the journal"), journal);

@@ -205,7 +205,7 @@ fn a_changed_job_is_refused_and_says_what_changed_but_the_budget_may_grow() {
     ] {
         place.write("job.toml", &REPLAY_JOB.replace(from, to));
         match place.resume() {
-            Err(RunError::Changed(changes)) => {
+            Err(RunError::Changed { changes, .. }) => {
                 assert!(changes.join("\n").contains(named), "{changes:?}");
             }
             other => panic!("{to}: {:?}", other.map(|(ending, _)| ending)),
@@ -216,7 +216,7 @@ fn a_changed_job_is_refused_and_says_what_changed_but_the_budget_may_grow() {
     let changed = place.read("answers.jsonl").replace("Q1?", "Q1!");
     let answers = place.read("answers.jsonl");
     place.write("answers.jsonl", &changed);
-    assert!(matches!(place.resume(), Err(RunError::Changed(_))));
+    assert!(matches!(place.resume(), Err(RunError::Changed { .. })));
     place.write("answers.jsonl", &answers);
     place.write("job.toml", &REPLAY_JOB.replace("budget = 4000", "budget = 9000"));
     let (_, after) = place.resume().expect("a larger budget");
@@ -288,11 +288,11 @@ fn the_pace_may_change_and_the_budget_only_rise() {
     let copy = place.read("run/job.toml");
     for smaller in ["4000", "4500"] {
         place.write("job.toml", &REPLAY_JOB.replace("4000", smaller));
-        assert!(matches!(place.resume(), Err(RunError::Changed(_))), "{smaller} is refused");
+        assert!(matches!(place.resume(), Err(RunError::Changed { .. })), "{smaller} is refused");
         assert_eq!(place.read("run/job.toml"), copy, "a refused job leaves nothing behind");
     }
     place.write("job.toml", &raised.replace("threshold = 0.5", "threshold = 0.4"));
-    assert!(matches!(place.resume(), Err(RunError::Changed(_))), "so is another threshold");
+    assert!(matches!(place.resume(), Err(RunError::Changed { .. })), "so is another threshold");
 }
 
 #[test]
@@ -523,5 +523,5 @@ fn a_journal_that_speaks_of_more_candidates_than_there_are_is_refused() {
     assert!(error.contains(words), "{error}");
     // Without that file, those of the job are what there is.
     fs::remove_file(place.output().candidates()).expect("it is ours");
-    assert!(matches!(place.resume(), Err(RunError::Changed(_))));
+    assert!(matches!(place.resume(), Err(RunError::Changed { .. })));
 }

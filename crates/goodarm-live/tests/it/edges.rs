@@ -209,7 +209,7 @@ fn a_run_whose_files_have_changed_is_not_resumed() {
         place.write(name, &format!("{before}\n"));
         let Err(error) = Run::resume(place.good_job()) else { panic!("{name} has changed") };
         let text = error.to_string();
-        let RunError::Changed(changes) = error else { panic!("{text}") };
+        let RunError::Changed { changes, .. } = error else { panic!("{text}") };
         let [change] = changes.as_slice() else { panic!("{text}") };
         assert!(change.contains("the content of ") && change.contains(name), "{text}");
         assert!(text.contains("begin a new run"), "{text}");

@@ -202,7 +202,7 @@ fn a_job_made_in_code_runs_and_is_resumed_as_the_same_only() {
     let again = Run::resume(job("first")).expect("the same job");
     assert_eq!(again.account().call_count(), count);
     drop(again);
-    let Err(RunError::Changed(changes)) = Run::resume(job("second")) else {
+    let Err(RunError::Changed { changes, .. }) = Run::resume(job("second")) else {
         panic!("another verifier is another job");
     };
     assert_eq!(changes, ["  verifiers[tosses].identity: \"first\" → \"second\""]);

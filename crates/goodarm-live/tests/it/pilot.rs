@@ -152,7 +152,7 @@ fn a_pilot_is_gone_on_with_under_its_own_terms_only() {
     let refused = |from: &str, to: &str| {
         place.write("job.toml", &CALLED.replace(from, to));
         match Run::resume(place.good_job()) {
-            Err(RunError::Changed(changes)) => changes.join("\n"),
+            Err(RunError::Changed { changes, .. }) => changes.join("\n"),
             Err(error) => panic!("{error}"),
             Ok(_) => panic!("resumed: {from} → {to}"),
         }

@@ -377,7 +377,7 @@ fn a_run_with_questions_is_resumed_with_the_same_questions_and_candidates_only()
     place.assert_clean();
     // A pool that was swapped is another generator.
     place.write("pool.jsonl", &place.read("pool.jsonl").replace("It is 100.", "It is 0."));
-    assert!(matches!(place.resume(), Err(RunError::Changed(_))));
+    assert!(matches!(place.resume(), Err(RunError::Changed { .. })));
 }
 
 /// A text that looks like the hash of a long answer is not that answer.

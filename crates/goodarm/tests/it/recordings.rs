@@ -1,5 +1,6 @@
 //! Recordings that are killed, stopped or started twice.
 
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
@@ -59,6 +60,68 @@ fn recorded(place: &TestFolder) -> Vec<(Vec<Option<f64>>, u64)> {
         rows[index].1 += row["cost"].as_str().expect("text").parse::<u64>().expect("a number");
     }
     rows
+}
+
+/// The command after these words in a text, as a shell runs it in the folder.
+fn pasted(place: &TestFolder, told: &str, before: &str, after: &str) -> Output {
+    let (_, rest) = told.split_once(before).unwrap_or_else(|| panic!("{before}: {told}"));
+    let (line, _) = rest.split_once(after).unwrap_or_else(|| panic!("{after}: {told}"));
+    let folder = Path::new(env!("CARGO_BIN_EXE_goodarm")).parent().expect("a folder");
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").expect("a path"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).current_dir(place.path()).env("PATH", path);
+    shell.output().expect("a shell")
+}
+
+/// Policy, number of calls, budget and folder were given on the command line, and the job file has others.
+#[test]
+fn the_commands_that_continue_a_recording_work_when_they_are_pasted() {
+    let place = place(NOTED);
+    let mut child = command(&place, "9").stderr(Stdio::piped()).spawn().expect("the tool starts");
+    wait_for_calls(&mut child, &place, 5);
+    let interrupt = ["-INT", &child.id().to_string()].map(str::to_owned);
+    Command::new("kill").args(interrupt).status().expect("a signal");
+    let told = message(&child.wait_with_output().expect("a child"));
+    let output = pasted(&place, &told, "resume it with: ", "\n");
+    assert_eq!(output.status.code(), Some(0), "{told}{}", message(&output));
+    std::fs::remove_dir_all(place.join("pilot")).expect("a folder");
+    std::fs::remove_file(place.join("made")).expect("a file");
+    let mut child = begin(&place, "9");
+    wait_for_calls(&mut child, &place, 5);
+    child.kill().expect("a child");
+    child.wait().expect("a child");
+    let mut audit = Command::new(env!("CARGO_BIN_EXE_goodarm"));
+    let audited = audit.current_dir(place.path()).args(["audit", "pilot"]).output();
+    let told = text(&audited.expect("the tool starts"));
+    let output = pasted(&place, &told, "hint   ", " continues the run");
+    assert_eq!(output.status.code(), Some(0), "{told}{}", message(&output));
+    assert!(recorded(&place).iter().all(|(scores, _)| scores.len() == 9), "{told}");
+}
+
+#[test]
+fn the_hint_of_an_audit_has_the_budget_of_the_run() {
+    let place = place(NOTED);
+    let goodarm = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_goodarm"));
+        command.current_dir(place.path()).args(arguments).stdout(Stdio::piped());
+        command
+    };
+    let job = ["run", "job.toml", "--quiet", "--budget", "60.5"];
+    let mut child = goodarm(&job).spawn().expect("the tool starts");
+    wait_for_calls(&mut child, &place, 5);
+    child.kill().expect("a child");
+    child.wait().expect("a child");
+    let told = text(&goodarm(&["audit", "run"]).output().expect("the tool starts"));
+    let hint = "goodarm run job.toml --budget 60.5 --output run --resume continues the run";
+    assert!(told.contains(hint), "{told}");
+    let output = pasted(&place, &told, "hint   ", " continues the run");
+    assert_eq!(output.status.code(), Some(0), "{told}{}", message(&output));
+    let budget = place.json("run/summary.json")["money"]["budget"].clone();
+    assert_eq!(budget, "60.5", "{told}");
+    let lower = goodarm(&["run", "job.toml", "--resume", "--budget", "50"]).output();
+    let told = message(&lower.expect("the tool starts"));
+    assert!(told.contains("it must be at least 60.5"), "{told}");
+    assert!(told.contains("--budget 60.5"), "{told}");
 }
 
 #[test]

@@ -242,7 +242,7 @@ fn a_run_uses_all_addresses_and_continues_with_one() {
     assert_eq!(counts.iter().sum::<usize>() as u64, summary.calls, "no call was made twice");
     // Another server may run another model.
     place.write("job.toml", &job(&urls.replace(&format!("\"{dead}\", "), "")));
-    let Err(RunError::Changed(changes)) = place.resume() else { panic!("another job") };
+    let Err(RunError::Changed { changes, .. }) = place.resume() else { panic!("another job") };
     assert!(changes[0].contains("verifiers[v].urls"), "{changes:?}");
 }
 
