@@ -7,6 +7,7 @@ use goodarm_data::problem::KeyProblem;
 use goodarm_record::job_file::Scores;
 
 use super::{CriterionSpec, ServiceSpec};
+use crate::services::rubric::criterion_key;
 
 /// One mean score that an answer must reach.
 pub(super) struct Requirement {
@@ -41,20 +42,23 @@ fn criteria(spec: &ServiceSpec, problems: &mut Vec<KeyProblem>) -> Option<Vec<Re
     }
     let scores = spec.scores.unwrap_or(spec.service.manifest.scores);
     let mut names = BTreeSet::new();
-    for CriterionSpec { name, threshold, scores: own } in &spec.criteria {
+    for (index, CriterionSpec { name, threshold, scores: own }) in spec.criteria.iter().enumerate()
+    {
+        let mut wrong = |key: &str, message: String| {
+            problems.push(KeyProblem::new(criterion_key(index, key), message));
+        };
         if name.is_empty() {
-            wrong("each needs a name".into());
+            wrong("name", "each needs a name".into());
         }
         if !names.insert(name) {
-            wrong(format!("{name:?} is there twice"));
+            wrong("name", format!("{name:?} is there twice"));
         }
         if own.is_some_and(|own| (own == Scores::Exact) != (scores == Scores::Exact)) {
-            wrong(format!(
-                "{name}: one call scores all criteria: set scores = \"exact\" for the verifier, or for no criterion"
-            ));
+            let message = "one call scores all criteria: set scores = \"exact\" for the verifier, or for no criterion";
+            wrong("scores", message.into());
         }
         if let Some(problem) = threshold_problem(Some(*threshold), own.unwrap_or(scores)) {
-            wrong(format!("{name}: {}: {}", problem.key, problem.message));
+            wrong(&problem.key, problem.message);
         }
     }
     let requirement = |it: &CriterionSpec| Requirement {

@@ -49,18 +49,21 @@ impl Rubric {
 pub(crate) fn problems(keys: &ServiceKeys) -> Vec<KeyProblem> {
     let Some(criteria) = &keys.criteria else { return Vec::new() };
     let mut problems = Vec::new();
-    let mut wrong = |key: &str, message: String| problems.push(KeyProblem::new(key, message));
     if criteria.is_empty() {
-        wrong("criteria", "at least one is needed".into());
+        problems.push(KeyProblem::new("criteria", "at least one is needed"));
     }
-    for criterion in criteria {
-        let (name, pointer) = (&criterion.name, &criterion.pointer);
+    for (index, CriterionKeys { pointer, .. }) in criteria.iter().enumerate() {
         if !pointer.starts_with('/') {
-            let message = format!("{name}: a JSON pointer begins with /: \"/{pointer}\"?");
-            wrong("criteria", message);
+            let message = format!("a JSON pointer begins with /: \"/{pointer}\"?");
+            problems.push(KeyProblem::new(criterion_key(index, "pointer"), message));
         }
     }
     problems
+}
+
+/// A key of the criterion with this index, as it is in messages: the first is `criteria[1]`.
+pub(crate) fn criterion_key(index: usize, key: &str) -> String {
+    format!("criteria[{}].{key}", index + 1)
 }
 
 #[cfg(test)]

@@ -229,8 +229,16 @@ fn criteria_that_make_no_sense_are_refused() {
     for (criteria, keys, expected) in [
         (two() + &criterion("clear", 0.5, "/c"), "", "\"clear\" is there twice"),
         (two(), "threshold = 0.5", "each criterion has its own"),
-        (criterion("clear", 0.5, "clear"), "", "clear: a JSON pointer begins with /: \"/clear\"?"),
-        (criterion("clear", 1.5, "/clear"), "", "clear: threshold: 1.5 is not strictly between"),
+        (
+            criterion("clear", 0.5, "clear"),
+            "",
+            "criteria[1].pointer: a JSON pointer begins with /: \"/clear\"?",
+        ),
+        (
+            criterion("clear", 1.5, "/clear"),
+            "",
+            "criteria[1].threshold: 1.5 is not strictly between",
+        ),
         (String::new(), "criteria = []", "at least one is needed"),
         (criterion("", 0.5, "/clear"), "", "each needs a name"),
         ("[[verifiers.criteria]]\nname = \"a\"\nthreshold = 0.5\n".into(), "", "pointer"),
@@ -256,4 +264,68 @@ fn an_exact_reply_that_lacks_a_score_decides_nothing() {
     place.assert_clean();
     assert_eq!((overview.certified, overview.rejected, overview.undecided), (3, 2, 1));
     assert_eq!(place.line_count("made"), 6 + 3, "one call tells all, and is repeated three times");
+}
+
+/// Two verifiers with three criteria each; the third criterion of the second one has these lines.
+fn with_third(criterion: &str) -> String {
+    let good = |name: &str| {
+        format!(
+            "[[verifiers.criteria]]\nname = \"{name}\"\nthreshold = 0.5\npointer = \"/{name}\"\n"
+        )
+    };
+    let verifier = |name: &str, third: &str| {
+        format!(
+            "[[verifiers]]\nname = \"{name}\"\nkind = \"command\"\nshell = 'echo 1'\n{}{}{third}",
+            good("clear"),
+            good("true")
+        )
+    };
+    let head = "candidates = \"answers.jsonl\"\nbudget = 100\ndelta = 0.1\n";
+    let third = format!("[[verifiers.criteria]]\n{criterion}");
+    format!("{head}{}{}", verifier("first", &good("short")), verifier("second", &third))
+}
+
+#[test]
+fn a_problem_of_a_criterion_has_its_own_line() {
+    let place = place(BOTH, &two(), "");
+    for (line, others, expected) in [
+        ("treshold = 0.5", "name = \"x\"\npointer = \"/x\"\n", "did you mean `threshold`?"),
+        ("threshold = \"high\"", "name = \"x\"\npointer = \"/x\"\n", "criteria[3].threshold: "),
+        (
+            "threshold = 1.5",
+            "name = \"x\"\npointer = \"/x\"\n",
+            "criteria[3].threshold: 1.5 is not",
+        ),
+        (
+            "name = \"clear\"",
+            "threshold = 0.5\npointer = \"/x\"\n",
+            "criteria[3].name: \"clear\" is there twice",
+        ),
+        (
+            "name = \"\"",
+            "threshold = 0.5\npointer = \"/x\"\n",
+            "criteria[3].name: each needs a name",
+        ),
+        (
+            "pointer = \"x\"",
+            "threshold = 0.5\nname = \"x\"\n",
+            "criteria[3].pointer: a JSON pointer begins with /",
+        ),
+        (
+            "scores = \"exact\"",
+            "threshold = 0.5\nname = \"x\"\npointer = \"/x\"\n",
+            "criteria[3].scores: one call",
+        ),
+        ("[[verifiers.criteria]]", "name = \"x\"\npointer = \"/x\"\n", "threshold"),
+    ] {
+        let own =
+            if line.starts_with('[') { others.to_owned() } else { format!("{others}{line}\n") };
+        let job = with_third(&own);
+        let number =
+            1 + job.lines().collect::<Vec<_>>().iter().rposition(|it| *it == line).expect(line);
+        place.write("job.toml", &job);
+        let refused = place.job().err().unwrap_or_else(|| panic!("{job}")).to_string();
+        assert!(refused.contains(&format!("line {number}: verifier \"second\": ")), "{refused}");
+        assert!(refused.contains(expected), "{expected}: {refused}");
+    }
 }

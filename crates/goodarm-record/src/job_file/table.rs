@@ -100,7 +100,13 @@ impl<'a> JobTable<'a> {
             let place = error.span().filter(|place| *place != self.span);
             // Without this key, the parser finds the next problem.
             match place.and_then(|place| known.take_key_at(&place)) {
-                Some(key) => problems.push(KeyProblem::new(key, message(&error))),
+                Some(path) => {
+                    let message = message(&error);
+                    let key = path.rsplit('.').next().unwrap_or_default();
+                    // Some messages begin with the key.
+                    let rest = message.strip_prefix(key).and_then(|it| it.strip_prefix(": "));
+                    problems.push(KeyProblem::new(&path, rest.unwrap_or(&message)));
+                }
                 None if problems.len() == before => {
                     problems.push(KeyProblem::new("", message(&error)));
                     return None;
@@ -110,10 +116,23 @@ impl<'a> JobTable<'a> {
         }
     }
 
-    /// The line of a key, counted from 1, or of the table if it has no such key.
+    /// The line of a key, counted from 1, or of the table if it has no such key. The key may be in a table of an array,
+    /// with the number of the table: `criteria[3].name`.
     pub fn line_of(&self, key: &str) -> usize {
+        if let Some((table, rest)) = self.element(key) {
+            return table.line_of(rest);
+        }
         let found = self.entries.iter().find(|(name, _)| name.get_ref() == key);
         self.line_at(found.map_or(self.span.start, |(name, _)| name.span().start))
+    }
+
+    /// For a key such as `criteria[3].name`: the third table of `criteria`, and the rest of the key.
+    fn element<'k>(&self, key: &'k str) -> Option<(Self, &'k str)> {
+        let (array, rest) = key.split_once('[')?;
+        let (number, rest) = rest.split_once(']')?;
+        let index = number.parse::<usize>().ok()?.checked_sub(1)?;
+        let table = self.tables(array).into_iter().nth(index)?;
+        Some((table, rest.trim_start_matches('.')))
     }
 
     /// The first line on which a value contains `word`, or the line of the table if no value does.
@@ -134,14 +153,32 @@ impl<'a> JobTable<'a> {
         Spanned::new(self.span.clone(), self.entries.clone()).into()
     }
 
-    /// Removes the key whose name or value contains `place`, and returns its name.
+    /// Removes the key whose name or value contains `place`, and returns where that is, as in `criteria[3].name`.
     fn take_key_at(&mut self, place: &Range<usize>) -> Option<String> {
+        let key = self.key_at(place)?;
+        let path = self.path_in(&key, place);
+        self.entries.remove(key.as_str());
+        Some(path)
+    }
+
+    /// The key whose name or value contains `place`.
+    fn key_at(&self, place: &Range<usize>) -> Option<String> {
         let mut entries = self.entries.iter();
         let (key, _) =
             entries.find(|(key, value)| holds(&key.span(), place) || is_in(place, value))?;
-        let key = key.get_ref().to_string();
-        self.entries.remove(key.as_str());
-        Some(key)
+        Some(key.get_ref().to_string())
+    }
+
+    /// The key, with the number of a table and a key in it if its value is an array of tables and one of them contains
+    /// `place`.
+    fn path_in(&self, key: &str, place: &Range<usize>) -> String {
+        let tables = self.tables(key).into_iter().enumerate();
+        let mut inner = tables.map(|(index, table)| (index + 1, table.key_at(place), table.span));
+        match inner.find(|(_, inside, span)| inside.is_some() || holds(span, place)) {
+            Some((number, Some(inside), _)) => format!("{key}[{number}].{inside}"),
+            Some((number, None, _)) => format!("{key}[{number}]"),
+            None => key.to_owned(),
+        }
     }
 
     fn line_at(&self, offset: usize) -> usize {
@@ -156,9 +193,13 @@ fn holds(outer: &Range<usize>, place: &Range<usize>) -> bool {
 /// Whether a place is in a value. The span of a table with a header is only the header, so its keys are searched.
 fn is_in(place: &Range<usize>, value: &Spanned<DeValue<'_>>) -> bool {
     holds(&value.span(), place)
-        || value.get_ref().as_table().is_some_and(|table| {
-            table.iter().any(|(key, value)| holds(&key.span(), place) || is_in(place, value))
-        })
+        || match value.get_ref() {
+            DeValue::Table(table) => {
+                table.iter().any(|(key, value)| holds(&key.span(), place) || is_in(place, value))
+            }
+            DeValue::Array(values) => values.iter().any(|value| is_in(place, value)),
+            _ => false,
+        }
 }
 
 /// A problem for each key that is not `known`, with the name that was probably meant, or with all known names.
