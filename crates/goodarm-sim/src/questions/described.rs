@@ -186,9 +186,23 @@ impl Described {
         self.spec.laws[attribute.index()]
     }
 
-    /// The probability that a fresh answer of the last generator is good; without generators, that a given answer is.
-    pub(super) fn theta(&self, question: QuestionId) -> f64 {
-        self.asked[question.index()].shares.last().copied().unwrap_or(0.0)
+    /// The probability that a fresh answer of a source is good.
+    pub(super) fn theta(&self, question: QuestionId, source: Source) -> f64 {
+        let asked = &self.asked[question.index()];
+        match source {
+            Source::Generator(generator) => {
+                asked.shares.get(generator.index() + 1).copied().unwrap_or(0.0)
+            }
+            Source::Votes(_) if !asked.has_good => 0.0,
+            Source::Votes(attribute) => self.mean((question, Label(0)), attribute),
+        }
+    }
+
+    /// Whether answers of a generator may be good; without generators, whether given answers may be.
+    pub(super) fn is_answerable(&self, question: QuestionId) -> bool {
+        let shares = &self.asked[question.index()].shares;
+        let first = usize::from(!self.spec.generators.is_empty());
+        shares[first..].iter().any(|share| *share > 0.0)
     }
 }
 

@@ -15,16 +15,25 @@ pub struct QuestionOracle {
     world: QuestionWorld,
     /// The average cost of certifying a good answer that is not made yet.
     typical_cost: f64,
-    thetas: Vec<f64>,
+    /// The generators, and the votes of all attributes.
+    sources: Vec<Source>,
+    /// For each question, the probability that a fresh answer of each source is good.
+    thetas: Vec<Vec<f64>>,
 }
 
 impl QuestionOracle {
     /// An oracle of this world.
     pub fn new(world: QuestionWorld) -> Self {
         let ids = (0_u32..).map(QuestionId).take(world.questions.count);
-        let thetas = ids.map(|question| world.theta(question)).collect();
+        let generators = (0_u32..).map(GeneratorId).take(world.questions.generators.len());
+        let attributes = (0_u32..).map(AttributeId).take(world.attributes.len());
+        let votes = attributes.map(Source::Votes);
+        let sources: Vec<Source> = generators.map(Source::Generator).chain(votes).collect();
+        let of_question =
+            |question| sources.iter().map(|source| world.theta(question, *source)).collect();
+        let thetas = ids.map(of_question).collect();
         let typical_cost = world.attributes.iter().map(|it| it.price * TYPICAL_CALLS).sum();
-        Self { world, typical_cost, thetas }
+        Self { world, typical_cost, sources, thetas }
     }
 
     /// The remaining cost of certifying an answer, and the attribute to call next. The number of calls is the missing
@@ -80,26 +89,11 @@ impl Policy for QuestionOracle {
                 offer(cost, Choice::pair(arm, attribute, "good"));
                 continue;
             }
-            let theta = self.thetas[question.index()].max(1e-9);
-            let mut fresh = |source: Source, price: f64| {
-                let target = Target::Question(question, source);
-                let cost = price / theta + self.typical_cost;
-                offer(cost, Choice { target, branch: "fresh" });
-            };
-            let generator = GeneratorId(0);
-            if !questions.generators().is_empty()
-                && books.takes_fresh(question, generator)
-                && books.lane(books.problem().generator_service(generator)).is_affordable
-            {
-                fresh(Source::Generator(generator), questions.generators()[0].price.units());
-            }
-            for attribute in books.problem().attributes() {
-                if books.problem().votes_propose(attribute)
-                    && books.takes_votes(question, attribute)
-                    && books.is_affordable(attribute)
-                {
-                    let price = books.problem().attribute(attribute).price.units();
-                    fresh(Source::Votes(attribute), price);
+            for (&source, theta) in self.sources.iter().zip(&self.thetas[question.index()]) {
+                if let Some(price) = price_of_fresh(books, question, source) {
+                    let target = Target::Question(question, source);
+                    let cost = price / theta.max(1e-9) + self.typical_cost;
+                    offer(cost, Choice { target, branch: "fresh" });
                 }
             }
         }
@@ -109,6 +103,25 @@ impl Policy for QuestionOracle {
     fn lend(&mut self, books: &Books, _: Choice) -> Option<Share> {
         let share = offer(books);
         (share > Share::NONE).then_some(share)
+    }
+}
+
+/// The price of a fresh answer of a source; `None` if it cannot be asked for.
+fn price_of_fresh(books: &Books, question: QuestionId, source: Source) -> Option<f64> {
+    let problem = books.problem();
+    match source {
+        Source::Generator(generator) => {
+            let lane = books.lane(problem.generator_service(generator));
+            let is_possible = books.takes_fresh(question, generator) && lane.is_affordable;
+            let generators = problem.questions()?.generators();
+            is_possible.then(|| generators[generator.index()].price.units())
+        }
+        Source::Votes(attribute) => {
+            let is_possible = problem.votes_propose(attribute)
+                && books.takes_votes(question, attribute)
+                && books.is_affordable(attribute);
+            is_possible.then(|| problem.attribute(attribute).price.units())
+        }
     }
 }
 

@@ -171,11 +171,14 @@ fn self_consistency(world: &QuestionWorld, setting: TrialSettings) -> Trial {
 #[cfg(test)]
 mod tests {
     use goodarm_core::policy::NAMES;
+    use goodarm_core::{GeneratorId, GeneratorSpec, ScoreModel, ScoredBy, Source};
     use goodarm_files::GuaranteeName;
 
     use super::*;
+    use crate::questions::described::QuestionDescription;
     use crate::questions::world::{InventedSpec, RecordedSpec};
     use crate::trial::AnswersKey;
+    use crate::world::{ScoreLaw, attribute};
 
     fn method(policy: &str, guarantee: GuaranteeName, answers: AnswersKey) -> Method {
         Method { answers, ..Method::new(policy, Some(guarantee)) }
@@ -218,6 +221,43 @@ mod tests {
             candidates_max: 6,
         };
         QuestionWorld::recorded(&text, &spec).unwrap()
+    }
+
+    /// Questions that two generators answer, with these shares of good answers.
+    fn described(generators: [f64; 2]) -> QuestionWorld {
+        let description = QuestionDescription {
+            questions: 6,
+            given: Vec::new(),
+            good: 0.5,
+            generators: generators.to_vec(),
+            difficulty: 0.0,
+            means: vec![[0.9, 0.1]],
+            spread: 0.0,
+            laws: vec![ScoreLaw::Binary],
+            scored_by: vec![ScoredBy::OwnCalls],
+        };
+        let generator = |name: &str| GeneratorSpec { name: name.into(), price: 1.0 };
+        QuestionWorld::described(
+            vec![attribute("judge", 1.0, ScoreModel::Binary)],
+            vec![generator("first"), generator("second")],
+            6,
+            description,
+            4,
+        )
+    }
+
+    /// What is true of one generator is not true of another.
+    #[test]
+    fn the_oracle_asks_the_generator_that_makes_good_answers() {
+        for generators in [[0.9, 0.0], [0.0, 0.9]] {
+            let world = described(generators);
+            assert_eq!(world.answerable_count(), 6, "{generators:?}");
+            let method = method("oracle", GuaranteeName::Lent, AnswersKey::Joint);
+            let trial = run(&world, &method, setting(3000.0, 1)).unwrap();
+            assert_eq!(trial.certified.len(), 6, "{generators:?}: {trial:?}");
+            assert!(trial.branches["fresh"] < 12, "{generators:?}: {trial:?}");
+        }
+        assert_eq!(described([0.0, 0.0]).answerable_count(), 0);
     }
 
     #[test]
@@ -292,8 +332,9 @@ mod tests {
     #[test]
     fn hard_questions_do_not_take_the_money_of_easy_ones() {
         let mut world = invented();
-        let thetas: Vec<f64> =
-            (0_u32..12).map(|question| world.theta(QuestionId(question))).collect();
+        let source = Source::Generator(GeneratorId(0));
+        let theta = |question| world.theta(QuestionId(question), source);
+        let thetas: Vec<f64> = (0_u32..12).map(theta).collect();
         world.questions.candidates_max = 16;
         let method = method("rcb", GuaranteeName::Lent, AnswersKey::Joint);
         let trial = run(&world, &method, setting(40_000.0, 2)).unwrap();

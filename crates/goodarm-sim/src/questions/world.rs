@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use goodarm_core::{
-    AttributeId, AttributeSpec, Cost, GeneratorSpec, Label, QuestionId, QuestionsSpec, ScoreModel,
-    ScoredBy, ServiceId, Source,
+    AttributeId, AttributeSpec, Cost, GeneratorId, GeneratorSpec, Label, QuestionId, QuestionsSpec,
+    ScoreModel, ScoredBy, ServiceId, Source,
 };
 use serde::Deserialize;
 
@@ -210,11 +210,11 @@ impl QuestionWorld {
         attributes.into_iter().all(|(id, it)| self.mean(answer, id) >= it.threshold)
     }
 
-    /// The probability that a fresh answer is good.
-    pub fn theta(&self, question: QuestionId) -> f64 {
+    /// The probability that a fresh answer of a source is good. Only in a described world do sources differ.
+    pub fn theta(&self, question: QuestionId, source: Source) -> f64 {
         match &self.kind {
             Kind::Invented(world) => world.thetas[question.index()],
-            Kind::Described(world) => world.theta(question),
+            Kind::Described(world) => world.theta(question, source),
             Kind::Recorded(world) => {
                 let pool = &world.pools[question.index()];
                 let good = |label: &Label| self.is_good((question, *label));
@@ -280,7 +280,11 @@ impl QuestionWorld {
     /// The number of questions that can be answered.
     pub fn answerable_count(&self) -> usize {
         let ids = (0_u32..).map(QuestionId).take(self.questions.count);
-        ids.filter(|&question| self.theta(question) > 0.0).count()
+        let is_answerable = |&question: &QuestionId| match &self.kind {
+            Kind::Described(world) => world.is_answerable(question),
+            _ => self.theta(question, Source::Generator(GeneratorId(0))) > 0.0,
+        };
+        ids.filter(is_answerable).count()
     }
 
     /// The most frequent final answer of this number of draws for each question, without a guarantee.
@@ -289,7 +293,7 @@ impl QuestionWorld {
         let vote = |question| {
             let mut votes: BTreeMap<Label, (u64, u64)> = BTreeMap::new();
             for call in 0..draws {
-                let source = Source::Generator(goodarm_core::GeneratorId(0));
+                let source = Source::Generator(GeneratorId(0));
                 if let Some(label) = self.answer(seed, question, source, call) {
                     votes.entry(label).or_insert((0, draws - call)).0 += 1;
                 }
