@@ -99,7 +99,7 @@ async fn a_pause_of_one_address_does_not_stop_the_other() {
         panic!("{:?}", line.condition())
     };
     let host = left.url("").replace("http://", "");
-    assert_eq!(reason, format!("{host}: 429: slow down"));
+    assert_eq!(reason, format!("{host}: 429: slow down (Retry-After: 300 s)"));
 }
 
 #[tokio::test]
