@@ -341,12 +341,12 @@ impl Throttle {
         }
     }
 
-    /// The length and the reasons of the current pause, if it ends more than `longest` after the last reply.
-    pub(crate) fn long_pause(&self, longest: Duration) -> Option<(Duration, String)> {
+    /// The reasons of the current pause, if it ends more than `longest` after the beginning of the outage.
+    pub(crate) fn long_pause(&self, longest: Duration) -> Option<String> {
         let state = self.state();
         let since = state.addresses.silent_since()?;
-        let until = state.closed_until(&self.limits).filter(|until| *until > since + longest)?;
-        Some((until.duration_since(Instant::now()), state.addresses.reasons()))
+        let is_long = state.closed_until(&self.limits)? > since + longest;
+        is_long.then(|| state.addresses.reasons())
     }
 
     /// The number of requests that had to be sent again.

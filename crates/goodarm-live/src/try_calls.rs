@@ -247,8 +247,8 @@ async fn one(
 /// flight, since a trial sends one at a time.
 async fn long_pause(throttle: &Throttle) -> String {
     loop {
-        if let Some((pause, reason)) = throttle.long_pause(SILENCE_MAX) {
-            return format!("given up before a pause of {:.0} s: {reason}", pause.as_secs_f64());
+        if let Some(reason) = throttle.long_pause(SILENCE_MAX) {
+            return format!("given up before a long pause: {reason}");
         }
         tokio::time::sleep(LOOK_INTERVAL).await;
     }

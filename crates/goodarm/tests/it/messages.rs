@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use goodarm_testing::TestFolder;
+use goodarm_testing::{Action, Server, TestFolder};
 
 use crate::tool::{goodarm, message, text};
 
@@ -50,6 +50,20 @@ fn a_wrong_job_is_told_what_to_write() {
     check(&format!("{http}url = \"127.0.0.1:80/score\"\n"), &["begins with http:// or https://"]);
     check("bugdet = 3\n", &["bugdet: no such key; did you mean `budget`?"]);
     check(&format!("{CHECK}zzzzzz = 3\n"), &["zzzzzz: no such key; there are", "threshold"]);
+}
+
+#[test]
+fn a_trial_of_a_server_that_asks_for_an_hour_says_so_and_ends() {
+    let busy = || Action::Status(429, ("Retry-After", "3600".into()), "slow down".into());
+    let server = Server::with(move |_| busy());
+    let http = "[[verifiers]]\nname = \"c\"\nkind = \"http\"\nthreshold = 0.5\nprice = 1\n";
+    let place = place(&format!("{http}url = \"{}\"\n", server.url("/")));
+    let output = goodarm(&["try", &place.argument("job.toml")]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+    let words = "no score: given up before a long pause: 429: slow down (Retry-After: 3600 s)";
+    assert!(text(&output).contains(words), "{}", text(&output));
+    assert!(message(&output).contains("no score from c"), "{}", message(&output));
+    assert_eq!(server.request_count(), 1);
 }
 
 #[test]
