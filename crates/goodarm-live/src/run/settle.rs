@@ -76,27 +76,10 @@ impl Run {
         if answer.is_empty() {
             reply.text = shorten(reply.text);
         }
-        let is_person = service.service.people().is_some();
-        let repeatable = reply.contact != Contact::Read
-            && origin == Origin::Remote
-            && !is_person
-            && attempt < REPEATS_MAX;
-        let (outcome, reason) = match (outcome, reason) {
-            (Outcome::Failed(Failure::Counted(failure)), reason)
-                if repeatable && is_repeated(&declared, failure) =>
-            {
-                (Outcome::Failed(Failure::Void(VoidFailure::NoVerdict)), reason)
-            }
-            (Outcome::Failed(Failure::Void(_)), _) if attempt >= VOID_ATTEMPTS_MAX => {
-                let reason = format!("given up after {attempt} void attempts");
-                (Outcome::Failed(Failure::Counted(CountedFailure::GivenUp)), reason)
-            }
-            // The text has the reason why the call was not made. It is empty if the run just stopped.
-            (outcome @ Outcome::Failed(Failure::Void(_)), _) => {
-                (outcome, mem::take(&mut reply.text))
-            }
-            outcome => outcome,
-        };
+        let is_exact = declared.first().is_some_and(|first| first.is_exact());
+        let may_repeat = is_exact && reply.contact != Contact::Read;
+        let (outcome, reason) =
+            after_attempts((outcome, reason), &mut reply.text, attempt, may_repeat);
         let typical = self.work.books().lane(id).typical_bill();
         let is_unpaid = outcome.failure().is_some_and(Failure::is_free);
         let is_failed = outcome.is_failed();
@@ -138,10 +121,29 @@ impl Run {
     }
 }
 
-/// Whether a call of which nothing was read may be made again: only that of an exact verifier, whose score never changes.
-/// A call that was given up has been sent often enough.
-fn is_repeated(declared: &[&Attribute], failure: CountedFailure) -> bool {
-    declared.first().is_some_and(|first| first.is_exact()) && failure != CountedFailure::GivenUp
+/// The outcome of a call after `attempt` void ones, and its reason. A call of an exact verifier is made again if nothing
+/// was read of its reply: its score never changes. A call that was given up has been sent often enough.
+fn after_attempts(
+    (outcome, reason): (Outcome, String),
+    text: &mut String,
+    attempt: u32,
+    may_repeat: bool,
+) -> (Outcome, String) {
+    let is_repeated = may_repeat && attempt < REPEATS_MAX;
+    match outcome {
+        Outcome::Failed(Failure::Counted(failure))
+            if is_repeated && failure != CountedFailure::GivenUp =>
+        {
+            (Outcome::Failed(Failure::Void(VoidFailure::NoVerdict)), reason)
+        }
+        Outcome::Failed(Failure::Void(_)) if attempt >= VOID_ATTEMPTS_MAX => {
+            let reason = format!("given up after {attempt} void attempts");
+            (Outcome::Failed(Failure::Counted(CountedFailure::GivenUp)), reason)
+        }
+        // The text has the reason why the call was not made. It is empty if the run just stopped.
+        Outcome::Failed(Failure::Void(_)) => (outcome, mem::take(text)),
+        outcome => (outcome, reason),
+    }
 }
 
 /// Where a reply comes from.

@@ -277,7 +277,7 @@ fn scores_off_their_scale_missing_usage_and_high_ceilings_are_noted() {
         json!({"id": "x", "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]});
     let judge = Judge::new(metered, move |_, _| Action::Json(mute.clone()));
     let (_, overview) = judge.place.run();
-    assert_noted(&overview, "is paid at its ceiling for every call");
+    assert_noted(&overview, "does not say what its calls took");
 
     let judge = Judge::new(&metered.replace('5', "500"), |seen, _| verdict(seen));
     let (_, overview) = judge.place.run();

@@ -236,7 +236,8 @@ mod tests {
             laws: vec![ScoreLaw::Binary],
             scored_by: vec![ScoredBy::OwnCalls],
         };
-        let generator = |name: &str| GeneratorSpec { name: name.into(), price: 1.0 };
+        let generator =
+            |name: &str| GeneratorSpec { name: name.into(), price: 1.0, expected: None };
         QuestionWorld::described(
             vec![attribute("judge", 1.0, ScoreModel::Binary)],
             vec![generator("first"), generator("second")],
