@@ -150,6 +150,11 @@ impl Throttle {
         Delivery { address, throttled_count, ..delivery }
     }
 
+    /// A call has ended at one of several addresses; `unscored` is the reason if it gave no score.
+    pub(crate) fn record_outcome_at(&self, address: u16, unscored: Option<&str>) {
+        self.state().addresses.record_outcome(usize::from(address), unscored);
+    }
+
     /// Removes secrets from the reasons of failures.
     #[must_use]
     pub(crate) fn with_redactor(self, redactor: Redactor) -> Self {

@@ -38,7 +38,7 @@ pub struct OutcomeTotals {
     pub failures: BTreeMap<Cow<'static, str>, u64>,
     /// Failures that count as the lowest score.
     pub counted_failure_count: u64,
-    /// The reason of the first failure that counts as the lowest score.
+    /// The reason of the first failure that counts as the lowest score, or of an exact call without a verdict.
     pub first_failure: Option<String>,
     /// The first reason for a call that was not made, except that the run stopped.
     pub first_obstacle: Option<String>,
@@ -187,8 +187,8 @@ impl OutcomeTotals {
     }
 
     fn take_failure(&mut self, call: &SettledCall<'_>, failure: Failure) {
-        if matches!(failure, Failure::Counted(_)) {
-            self.counted_failure_count += 1;
+        if matches!(failure, Failure::Counted(_) | Failure::Void(VoidFailure::NoVerdict)) {
+            self.counted_failure_count += u64::from(matches!(failure, Failure::Counted(_)));
             self.first_failure.get_or_insert_with(|| call.note.reason.to_string());
         }
         *self.failures.entry(call.note.delivery.cause(failure)).or_default() += 1;

@@ -89,12 +89,12 @@ impl Books {
         let vote = label.map_or(VoteState::ForNone, VoteState::For);
         self.questions[question.index()].votes_mut(attribute).settle(order, vote);
         let answers = self.active_answers(question);
-        let mut is_known = false;
         for &arm in &answers {
-            let score = vote.score_of(&self.problem, arm);
-            self.pairs.tally(arm, attribute, score);
-            is_known |= score > 0.0;
+            self.pairs.tally(arm, attribute, vote.score_of(&self.problem, arm));
         }
+        // Answers that take no more calls were tried as well.
+        let mut tried = self.problem.answers(question).iter();
+        let is_known = tried.any(|&arm| vote.score_of(&self.problem, arm) > 0.0);
         self.learning.add_score(attribute, f64::from(u8::from(is_known)));
         self.absorb_votes(question, attribute);
         let born = label

@@ -112,6 +112,10 @@ impl Run {
         self.work.settle(&call, origin);
         let service = self.job.problem.service(call.target);
         let throttle = self.engine.throttle(service.index());
+        if let Some(address) = call.note.delivery.address {
+            let unscored = call.outcome.is_failed().then_some(&*call.note.reason);
+            throttle.record_outcome_at(address, unscored);
+        }
         if reached_service {
             self.health.note(self.work.books().problem(), throttle, &call);
         } else if origin == Origin::Remote {

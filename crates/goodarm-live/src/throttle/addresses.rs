@@ -27,6 +27,8 @@ struct Address {
     allowed: usize,
     replies_since_change: usize,
     breaks_in_a_row: u32,
+    /// Calls in a row without a score, whatever was replied.
+    unscored_in_a_row: u32,
     backoff: Backoff,
 }
 
@@ -37,6 +39,7 @@ impl Addresses {
             allowed: concurrency,
             replies_since_change: 0,
             breaks_in_a_row: 0,
+            unscored_in_a_row: 0,
             backoff: Backoff::OPEN,
         };
         Self { list: vec![address; count.max(1)], next: 0, concurrency }
@@ -126,6 +129,20 @@ impl Addresses {
         let address = &mut self.list[index];
         address.breaks_in_a_row += 1;
         if address.breaks_in_a_row >= BREAKS_MAX {
+            address.backoff.close(None, OutageKind::Broken, reason.to_owned());
+        }
+    }
+
+    /// A call at this address has ended; `unscored` is the reason if it gave no score. One of several addresses that gives
+    /// none several times in a row is paused.
+    pub(super) fn record_outcome(&mut self, index: usize, unscored: Option<&str>) {
+        let has_others = self.list.len() > 1;
+        let Some(address) = self.list.get_mut(index) else { return };
+        address.unscored_in_a_row = unscored.map_or(0, |_| address.unscored_in_a_row + 1);
+        if let Some(reason) = unscored
+            && has_others
+            && address.unscored_in_a_row >= BREAKS_MAX
+        {
             address.backoff.close(None, OutageKind::Broken, reason.to_owned());
         }
     }

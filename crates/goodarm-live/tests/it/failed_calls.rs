@@ -260,6 +260,22 @@ fn an_address_that_answers_with_rubbish_is_set_aside_and_each_address_is_in_the_
     assert_eq!(calls.matches(&format!("\"address\":\"{}\"", bad.url("/"))).count(), 5);
 }
 
+/// One of two addresses gives JSON without a score.
+#[test]
+fn an_address_without_scores_is_set_aside_and_named() {
+    let good = Server::counting(|seen, _| scored(seen));
+    let bad = Server::counting(|_, _| Action::Json(json!({"score": "purple monkey", "cost": 33})));
+    let place = JobFolder::new(9);
+    let urls = format!("urls = [\"{}\", \"{}\"]", good.url("/"), bad.url("/"));
+    place.write("job.toml", &job("", METERED).replace("url = \"\"", &urls));
+    let (_, overview) = place.run();
+    place.assert_clean();
+    assert_eq!(overview.certified, 6);
+    assert!(bad.request_count() < 20, "{} of {}", bad.request_count(), good.request_count());
+    let note = format!("judge fails at one of its addresses, {}", bad.url("/"));
+    assert!(overview.notes.iter().any(|it| it.contains(&note)), "{:?}", overview.notes);
+}
+
 const RUBBISH: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 6\r\n\r\n<html>";
 
 /// A program that prints its verdict and ends with an error, as test runners do, has given a verdict.

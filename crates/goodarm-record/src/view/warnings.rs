@@ -198,7 +198,7 @@ fn about_throttling(
 
 fn why_never_scored(totals: &OutcomeTotals) -> Option<String> {
     let failed = totals.first_failure.as_ref().map(|reason| {
-        let calls = counted(totals.counted_failure_count, "call");
+        let calls = counted(totals.failure_count(), "call");
         format!("{calls} failed, the first one so: {reason}")
     });
     failed.or_else(|| Some(format!("it was not reached: {}", totals.first_obstacle.as_ref()?)))
