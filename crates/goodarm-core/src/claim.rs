@@ -1,9 +1,9 @@
-//! What labels by people prove: how many answers of a set are right, and whether the precision of a
-//! population is above a limit. Both bounds hold at all times at once, so that people may look at them after
+//! What labels by people prove: how many answers of a set are right, at least and at most, and whether the precision of
+//! a population is above a limit. All bounds hold at all times at once, so that people may look at them after
 //! every label and stop at any time.
 //!
 //! The answers of a set are labelled in a random order that was fixed before the first label. "Cannot tell"
-//! counts as "wrong".
+//! counts as "wrong" in the lower bound, and as "right" in the upper one.
 
 use thiserror::Error;
 
@@ -172,6 +172,33 @@ impl Claim {
             product *= real_size(of_all) / real_size(of_allowed);
         }
         product
+    }
+}
+
+/// How many of n answers are right, at most: an upper confidence bound that holds at all times at once.
+///
+/// It is n minus a [`Claim`] about the number of wrong answers, with the labels "right" and "wrong" exchanged: under
+/// "w are wrong" the same E_w is a martingale from 1. So it is ever below the truth with probability at most δ. This
+/// error is not that of the lower bound: at δ each, both hold together with probability 1 - 2δ at least.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UpperClaim(Claim);
+
+impl UpperClaim {
+    /// A claim about a set of `size` answers, without labels yet. It is ever wrong with probability at most
+    /// `error_rate`.
+    pub const fn new(size: usize, error_rate: ErrorRate) -> Self {
+        Self(Claim::new(size, error_rate))
+    }
+
+    /// Takes the label of the next answer in the order that was fixed. "Cannot tell" is not "wrong": the answer may be
+    /// right.
+    pub fn take(&mut self, is_wrong: bool) -> Result<(), AllLabelled> {
+        self.0.take(is_wrong)
+    }
+
+    /// At most this many answers are right. It rises only where labels show that it was too low.
+    pub const fn bound(&self) -> usize {
+        self.0.size - self.0.bound
     }
 }
 

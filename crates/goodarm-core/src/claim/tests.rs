@@ -197,6 +197,83 @@ fn the_bound_is_ever_too_high_with_probability_delta_at_most_in_every_small_set(
     assert!(largest > 0.99, "nothing is lost at {largest}");
 }
 
+/// The probability that the upper bound is ever too low, exactly. Of the right answers, `skipped_count` are labelled
+/// "cannot tell", which counts as wrong if `skips_are_wrong`.
+fn ever_too_low(
+    size: usize,
+    [right_count, skipped_count]: [usize; 2],
+    delta: f64,
+    skips_are_wrong: bool,
+) -> f64 {
+    let wrong_count = size - right_count + if skips_are_wrong { skipped_count } else { 0 };
+    let start = UpperClaim::new(size, ErrorRate::new(delta).unwrap());
+    let mut states = BTreeMap::from([((0, 0), (start, 1.0))]);
+    let mut too_low = 0.0;
+    for label_count in 0..size {
+        let mut next = BTreeMap::new();
+        for ((wrong, _), (claim, probability)) in states {
+            let of_wrong = real_size(wrong_count - wrong) / real_size(size - label_count);
+            for (label, chance) in [(true, of_wrong), (false, 1.0 - of_wrong)] {
+                let mut claim = claim;
+                claim.take(label).unwrap();
+                if chance <= 0.0 {
+                } else if claim.bound() < right_count {
+                    too_low += probability * chance;
+                } else {
+                    let key = (wrong + usize::from(label), claim.bound());
+                    next.entry(key).or_insert((claim, 0.0)).1 += probability * chance;
+                }
+            }
+        }
+        states = next;
+    }
+    too_low
+}
+
+#[test]
+fn the_upper_bound_is_ever_too_low_with_probability_delta_at_most_in_every_small_set() {
+    let mut largest = 0.0_f64;
+    for delta in [0.01, 0.05, 0.1, 0.3, 0.7] {
+        for size in (1..=24).chain([40]) {
+            for right_count in 0..=size {
+                let too_low = ever_too_low(size, [right_count, 0], delta, false);
+                assert!(
+                    too_low <= delta * (1.0 + 1e-12),
+                    "{size} {right_count} {delta}: {too_low}"
+                );
+                largest = largest.max(too_low / delta);
+            }
+        }
+    }
+    assert!(largest > 0.99, "nothing is lost at {largest}");
+}
+
+/// The wrong twin: a skipped answer may be right.
+#[test]
+fn skips_that_count_as_wrong_break_the_upper_bound() {
+    for delta in [0.05, 0.3] {
+        assert!(ever_too_low(40, [30, 6], delta, false) <= delta);
+        assert!(ever_too_low(40, [30, 6], delta, true) > 0.99, "the last label shows it");
+    }
+}
+
+#[test]
+fn the_upper_bound_falls_with_wrong_labels_and_ends_as_the_truth() {
+    let after = |size: usize, labels: &[bool]| {
+        let mut claim = UpperClaim::new(size, ErrorRate::new(0.05).unwrap());
+        for is_right in labels {
+            claim.take(!is_right).unwrap();
+        }
+        claim.bound()
+    };
+    assert_eq!(after(440, &[]), 440);
+    assert_eq!(after(440, &[true; 100]), 440);
+    // As many as show that 90 % and 95 % are right.
+    assert_eq!((after(412, &[false; 31]), after(412, &[false; 61])), (41, 20));
+    assert_eq!(after(38, &[false; 38]), 0);
+    assert_eq!(after(3, &[true, false, true]), 2);
+}
+
 /// The probability that labels of a population of which exactly c are right ever reach 1/δ, up to `labels`.
 fn ever_evident(precision: f64, delta: f64, labels: u64) -> f64 {
     let (needed, mut evident) = (-libm::log(delta), 0.0);

@@ -4,6 +4,7 @@
 //!
 //! Sets of up to 40 answers are gone through exactly, order by order: `claim/tests.rs`.
 
+use goodarm_core::claim::{Claim, UpperClaim};
 use goodarm_core::units::ErrorRate;
 use goodarm_sim::labels::Way;
 use goodarm_sim::random::Random;
@@ -137,4 +138,86 @@ fn skips_that_are_left_out_break_it() {
 #[test]
 fn another_try_at_the_same_level_breaks_it() {
     check_twin(Way::TriedAgain, &small_and_large());
+}
+
+/// A way to label for the upper bound.
+#[derive(Clone, Copy, Debug)]
+enum Ceiling {
+    /// Right: a random order; what people cannot tell counts as right.
+    Right,
+    /// Right: the same, and people can tell all.
+    AllTold,
+    /// Wrong: the labeller takes the wrong answers first.
+    WrongFirst,
+    /// Wrong: what people cannot tell counts as wrong.
+    SkipsWrong,
+    /// Wrong: both bounds as one interval of confidence 1 - δ.
+    OneInterval,
+}
+
+/// In how many trials the upper bound is ever below the truth, of which one answer too many is right.
+fn ceilings_too_low(set: Set, way: Ceiling, trials: u32) -> u32 {
+    let right_count = set.size - set.claimed + 1;
+    let delta = ErrorRate::new(set.delta).expect("a probability");
+    let is_too_low = |trial: &u32| {
+        let path = [set.size as u64, set.claimed as u64, u64::from(*trial), 1];
+        let mut random = Random::at(7, &path);
+        let mut truth: Vec<bool> = (0..set.size).map(|place| place < right_count).collect();
+        truth.sort_by_cached_key(|_| random.uniform().to_bits());
+        if matches!(way, Ceiling::WrongFirst) {
+            truth.sort_unstable();
+        }
+        let mut upper = UpperClaim::new(set.size, delta);
+        let mut lower = Claim::new(set.size, delta);
+        truth.into_iter().any(|is_right| {
+            let is_told = random.uniform() > 0.1;
+            let is_wrong = match way {
+                Ceiling::SkipsWrong => !is_right || !is_told,
+                Ceiling::Right => !is_right && is_told,
+                _ => !is_right,
+            };
+            upper.take(is_wrong).expect("each answer once");
+            lower.take(is_right).expect("each answer once");
+            upper.bound() < right_count
+                || matches!(way, Ceiling::OneInterval) && lower.bound() > right_count
+        })
+    };
+    u32::try_from((0..trials).filter(is_too_low).count()).expect("a count of trials")
+}
+
+#[test]
+fn an_upper_bound_is_ever_too_low_with_probability_delta_at_most() {
+    for delta in [0.01, 0.05, 0.1, 0.3] {
+        let (mut errors, mut trials) = (0, 0);
+        for set in every_set(delta) {
+            let found = ceilings_too_low(set, Ceiling::Right, TRIALS);
+            check_valid(&format!("{set:?}"), found, TRIALS, delta);
+            let told = ceilings_too_low(set, Ceiling::AllTold, TRIALS);
+            check_valid(&format!("{set:?}, all told"), told, TRIALS, delta);
+            errors += told;
+            trials += TRIALS;
+        }
+        check_valid(&format!("all sets at {delta}"), errors, trials, delta);
+        let enough = 0.4 * delta * f64::from(trials);
+        assert!(f64::from(errors) > enough, "{delta}: {errors} of {trials} are too few");
+    }
+}
+
+#[test]
+fn wrong_ones_first_and_skips_as_wrong_break_the_upper_bound() {
+    for set in small_and_large() {
+        for way in [Ceiling::WrongFirst, Ceiling::SkipsWrong] {
+            let what = format!("{way:?}, {set:?}");
+            check_broken(&what, ceilings_too_low(set, way, TRIALS), TRIALS, set.delta);
+        }
+    }
+}
+
+/// Each bound has the confidence 1 - δ on its own: both together have 1 - 2δ.
+#[test]
+fn both_bounds_are_not_one_interval_of_the_same_confidence() {
+    let (set, trials) = (Set::new(100, 50, 0.3), 10 * TRIALS);
+    let errors = ceilings_too_low(set, Ceiling::OneInterval, trials);
+    check_broken("one interval", errors, trials, set.delta);
+    check_valid("two statements", errors, trials, 2.0 * set.delta);
 }
