@@ -135,4 +135,4 @@ def test_labels_prove_how_many_are_right(tmp_path: Path) -> None:
         run.label([True], by="Ann", delta=0.01)
     assert run.label([True] * 17, by="Bob") == 17
     claim = run.reload().claim
-    assert claim is not None and (claim.at_least, claim.share) == (19, 0.95)
+    assert claim is not None and (claim.at_least, claim.at_most, claim.share) == (19, 20, 0.95)

@@ -96,6 +96,12 @@ pub struct QueueProgress {
     pub done: usize,
     /// All cards, as far as they are known.
     pub all: usize,
+    /// The lower bound of a claim on the number of right answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<usize>,
+    /// Its upper bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<usize>,
 }
 
 /// Cards that wait for people. Replies are on the disk when a method returns.

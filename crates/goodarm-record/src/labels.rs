@@ -1,5 +1,5 @@
 //! Labels that people give to the certified answers of a run, and what they prove: with a confidence of
-//! their own, a lower bound on the number of right answers.
+//! their own, a lower and an upper bound on the number of right answers.
 //!
 //! A claim is about the answers that were certified when it began: with its first card. Their order is drawn at random
 //! then and written down before anyone sees it, so that people cannot choose. Labels are taken in this order; those
@@ -319,11 +319,14 @@ impl CardQueue for ClaimQueue {
         let outlook = outlook(&labelled.claim(), self.target_share, labelled.begun.labels_per_card);
         let outlook: Vec<&str> =
             [outlook.as_str()].into_iter().filter(|it| !it.is_empty()).chain(self.note).collect();
+        let ClaimView { statement, at_least, at_most, .. } = self.claim();
         Ok(QueueProgress {
-            statement: self.claim().statement,
+            statement,
             outlook: outlook.join("; "),
             done: labelled.done_count(),
             all: labelled.size(),
+            at_least: Some(at_least),
+            at_most: Some(at_most),
         })
     }
 }

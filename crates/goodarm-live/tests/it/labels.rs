@@ -144,6 +144,7 @@ fn labels_prove_what_the_bound_says() {
     assert_eq!((standing.done, standing.all), (42, 100));
     let claim = queue.claim();
     assert_eq!((claim.at_least, claim.answers, claim.labels, claim.right), (95, 100, 42, 42));
+    assert_eq!((standing.at_least, standing.at_most), (Some(95), Some(100)));
     assert_eq!((claim.lines, claim.labellers[0].labels), (43, 42));
     drop(queue);
     // The labels are there when it is opened again; all of them are true.
@@ -168,6 +169,58 @@ fn labels_prove_what_the_bound_says() {
     assert_eq!(
         queue.progress().expect("a queue").outlook,
         "95 % cannot be reached any more, 92 % at most: about 46 more labels until 92 %, if all of them say right"
+    );
+}
+
+#[test]
+fn labels_that_say_wrong_prove_that_few_are_right() {
+    let statement = |queue: &mut ClaimQueue| queue.progress().expect("a queue").statement;
+    let place = labelled_place(100);
+    let mut queue = open(&place);
+    say(&mut queue, "Ann", 42, &CardReply::Wrong);
+    assert_eq!(
+        statement(&mut queue),
+        "with confidence 95 % at most 5 % of the 100 certified answers are right (42 labels, 42 wrong)"
+    );
+    say(&mut queue, "Ann", 2, &CardReply::Right);
+    assert_eq!(
+        statement(&mut queue),
+        "with confidence 95 % at least 2 % of the 100 certified answers are right, and with the same confidence at most 5 % (44 labels, 42 wrong)"
+    );
+    let together =
+        "Each of the two bounds has confidence 95 % on its own; both together have 90 %.";
+    assert!(queue.claim().rests_on.iter().any(|text| text == together));
+    say(&mut queue, "Ann", 99, &CardReply::Wrong);
+    assert_eq!(
+        statement(&mut queue),
+        "2 of the 100 certified answers are right: all of them are labelled (100 labels, 98 wrong)"
+    );
+    let place = labelled_place(38);
+    let mut queue = open(&place);
+    say(&mut queue, "Ann", 38, &CardReply::Wrong);
+    assert_eq!(
+        statement(&mut queue),
+        "0 of the 38 certified answers are right: all of them are labelled (38 labels, 38 wrong)"
+    );
+    assert!(!queue.claim().rests_on.iter().any(|text| text.contains("on its own")));
+}
+
+/// A skipped answer may be right: it is not among the right ones of the lower bound, nor the wrong ones of the upper.
+#[test]
+fn skipped_answers_are_between_the_bounds() {
+    let place = labelled_place(20);
+    let mut queue = open(&place);
+    say(&mut queue, "Ann", 19, &CardReply::Skip);
+    let statement = queue.progress().expect("a queue").statement;
+    assert_eq!(
+        statement,
+        "nothing is known yet about the 20 certified answers (19 labels, 0 wrong, 19 skipped)"
+    );
+    say(&mut queue, "Ann", 1, &CardReply::Right);
+    let statement = queue.progress().expect("a queue").statement;
+    assert_eq!(
+        statement,
+        "at least 1 and at most 20 of the 20 certified answers are right: all of them are labelled (20 labels, 0 wrong, 19 skipped)"
     );
 }
 
@@ -398,6 +451,7 @@ fn the_claim_is_in_the_summary_and_an_audit_computes_it_again() {
     place.assert_clean();
     for (key, other) in [
         ("at_least", json!(29)),
+        ("at_most", json!(28)),
         ("lines", json!(23)),
         ("lines", json!(99)),
         ("changed", json!(null)),

@@ -50,7 +50,9 @@ class Claim(NamedTuple):
     answers: int
     #: How many of them are right, at least.
     at_least: int
-    #: The same as a share, rounded down.
+    #: How many of them are right, at most. Each bound has the confidence 1 - delta on its own.
+    at_most: int
+    #: `at_least` as a share, rounded down.
     share: float
     #: Upper bound on the probability that any claim of the run is false at any time: the sum over all that have begun.
     delta: float
@@ -58,7 +60,7 @@ class Claim(NamedTuple):
     labels: int
     right: int
     wrong: int
-    #: People could not tell; counts as wrong.
+    #: People could not tell; counts as wrong in `at_least`, and as right in `at_most`.
     skipped: int
 
 

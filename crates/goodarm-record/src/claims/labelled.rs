@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use goodarm_core::Claim;
+use goodarm_core::claim::UpperClaim;
 use goodarm_core::units::ErrorRate;
 use goodarm_files::person;
 use goodarm_files::words::counted;
@@ -340,6 +341,15 @@ impl LabelledClaim {
             claim.take(verdict == CardReply::Right).expect("no answer has two places");
         }
         claim
+    }
+
+    /// At most this many answers are right, by the same labels. An answer that people could not tell may be right.
+    pub(crate) fn at_most(&self) -> usize {
+        let mut claim = UpperClaim::new(self.size(), self.error_rate);
+        for verdict in self.verdicts() {
+            claim.take(verdict == CardReply::Wrong).expect("no answer has two places");
+        }
+        claim.bound()
     }
 }
 

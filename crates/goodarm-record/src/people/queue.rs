@@ -397,7 +397,8 @@ impl CardQueue for PeopleQueue {
                 if count == 1 { "wants" } else { "want" }
             ),
         };
-        Ok(QueueProgress { statement, outlook, done, all: done + waiting.len() })
+        let all = done + waiting.len();
+        Ok(QueueProgress { statement, outlook, done, all, ..QueueProgress::default() })
     }
 }
 

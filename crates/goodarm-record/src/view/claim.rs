@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::card_queue::CardReply;
 use crate::claims::labelled::{Claims, LabelledClaim};
 
-/// A lower bound on the number of right answers, of those that were certified when the labels began.
+/// Bounds on the number of right answers, of those that were certified when the labels began.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimView {
     /// Its number, counted from 1. A run can have several, each about the answers certified by then.
@@ -18,12 +18,14 @@ pub struct ClaimView {
     pub answers: usize,
     /// The lower bound.
     pub at_least: usize,
+    /// The upper bound. Each bound has the confidence on its own; both together are false with twice `delta` at most.
+    pub at_most: usize,
     /// The lower bound as a share of `answers`, rounded down to four decimal places.
     pub share: f64,
-    /// The largest probability that any claim of the run is ever false: the sum over all claims that have begun. The
-    /// run's own δ is about the verifiers.
+    /// The largest probability that the lower bound of any claim of the run is ever false, and likewise any upper bound:
+    /// the sum over all claims that have begun. The run's own δ is about the verifiers.
     pub delta: f64,
-    /// The part of it that this claim took when it began; its bound was computed with this.
+    /// The part of it that this claim took when it began; each of its bounds was computed with this.
     pub own_delta: f64,
     /// 1 − `delta`, for people.
     pub confidence: String,
@@ -97,6 +99,7 @@ impl ClaimView {
             statement: String::new(),
             answers: claim.size(),
             at_least: claim.bound(),
+            at_most: labelled.at_most(),
             share: share(claim.bound(), claim.size()),
             delta: labels.delta(),
             own_delta: begun.delta,
@@ -137,15 +140,31 @@ impl ClaimView {
             count => format!(", {} skipped", number(count as u64)),
         };
         let found = format!("{labels}, {} wrong{skipped}", number(self.wrong as u64));
-        if self.at_least == 0 {
-            return format!("nothing is known yet about {which} ({found})");
-        }
+        let [least, most] = [self.at_least, self.at_most].map(|count| number(count as u64));
         if self.labels == self.answers {
-            let right = number(self.at_least as u64);
+            let right = match self.skipped {
+                0 => least,
+                _ => format!("at least {least} and at most {most}"),
+            };
             return format!("{right} of {which} are right: all of them are labelled ({found})");
         }
         let (confidence, share) = (&self.confidence, percent(self.at_least, self.answers));
-        format!("with confidence {confidence} at least {share} of {which} are right ({found})")
+        let at_most = match percent_up(self.at_most, self.answers) {
+            Some(share) => format!("at most {share}"),
+            None => format!("at most {most}"),
+        };
+        match (self.at_least > 0, self.at_most < self.answers) {
+            (false, false) => format!("nothing is known yet about {which} ({found})"),
+            (false, true) => {
+                format!("with confidence {confidence} {at_most} of {which} are right ({found})")
+            }
+            (true, false) => format!(
+                "with confidence {confidence} at least {share} of {which} are right ({found})"
+            ),
+            (true, true) => format!(
+                "with confidence {confidence} at least {share} of {which} are right, and with the same confidence {at_most} ({found})"
+            ),
+        }
     }
 
     fn rests_on(&self) -> Vec<String> {
@@ -157,9 +176,18 @@ impl ClaimView {
             format!("Labels by {}; an answer is right if {rule}.", self.who()),
             "The order of the answers was drawn at random before the first label, so that people could not choose; a run's delta is about what its verifiers say, and this confidence about the labels.".to_owned(),
         ];
+        if self.at_least > 0 && self.at_most < self.answers && self.labels < self.answers {
+            let together = match 2.0 * self.delta {
+                delta if delta < 1.0 => format!("; both together have {}", confidence(delta)),
+                _ => String::new(),
+            };
+            let own = &self.confidence;
+            texts
+                .push(format!("Each of the two bounds has confidence {own} on its own{together}."));
+        }
         if self.skipped > 0 {
             texts.push(format!(
-                "{} skipped, which counts as wrong: a skipped answer is not known to be right.",
+                "{} skipped, which counts as wrong in the lower bound and as right in the upper one: a skipped answer may be either.",
                 were(self.skipped, "answer")
             ));
         }
@@ -257,7 +285,16 @@ pub(crate) fn outlook(claim: &Claim, wanted: f64, labels_per_card: usize) -> Str
 
 /// A share for people, rounded down: 93.1 %.
 fn percent(part: usize, whole: usize) -> String {
-    let thousandths = scaled(part, whole, 1000);
+    in_percent(scaled(part, whole, 1000))
+}
+
+/// The same, rounded up; `None` if that makes it 100 %.
+fn percent_up(part: usize, whole: usize) -> Option<String> {
+    let thousandths = (part as u128 * 1000).div_ceil(whole as u128);
+    (thousandths < 1000).then(|| in_percent(thousandths))
+}
+
+fn in_percent(thousandths: u128) -> String {
     match (thousandths / 10, thousandths % 10) {
         (whole, 0) => format!("{whole} %"),
         (whole, tenths) => format!("{whole}.{tenths} %"),
