@@ -85,6 +85,10 @@ impl CardQueue for ThreeCards {
         Ok(())
     }
 
+    fn can_undo(&self, _: &str) -> bool {
+        false
+    }
+
     fn undo(&mut self, _: &str) -> Result<Option<Card>, CardQueueError> {
         Ok(None)
     }

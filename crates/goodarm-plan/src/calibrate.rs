@@ -20,6 +20,7 @@ pub use self::report::{
 };
 pub use self::text::text;
 
+use self::answers::PilotLabels;
 use self::pilot::Pilot;
 use goodarm_report::words::printable;
 
@@ -56,6 +57,9 @@ pub enum CalibrateError {
     /// Problems with the file of labels, with labels of unknown answers, or with missing fields: a line for each.
     #[error("{}", .0.join("\n"))]
     Labels(Vec<String>),
+    /// No answer is the same as its reference, with examples.
+    #[error("{0}")]
+    NothingAgrees(String),
     /// More labels were planned than there are answers, or fewer than there are labels.
     #[error(
         "planned-labels: {planned} is not between {labels}, the labels at hand, and {answers}, all recorded answers"
@@ -109,7 +113,7 @@ pub struct CalibrationRequest<'a> {
 pub fn calibrate(request: &CalibrationRequest<'_>) -> Result<CalibrationReport, CalibrateError> {
     let goal = goal(request)?;
     let pilot = Pilot::read(request.job, request.recording)?;
-    let labels = answers::labels(request, &pilot)?;
+    let PilotLabels { right: labels, compared } = answers::labels(request, &pilot)?;
     let count = labels.len() as u64;
     let planned = request.planned_labels.unwrap_or(count);
     let answers = pilot.arms.len() as u64;
@@ -119,7 +123,7 @@ pub fn calibrate(request: &CalibrationRequest<'_>) -> Result<CalibrationReport, 
     let path = ThresholdPath::new(&pilot.columns, goal, planned);
     let walked = path.walk(&labels);
     let data = report::CalibrationData { pilot: &pilot, labels: &labels, planned, goal };
-    Ok(data.report(&path, &walked))
+    Ok(CalibrationReport { compared, ..data.report(&path, &walked) })
 }
 
 /// The goal; the error names the precision or δ that is not valid.

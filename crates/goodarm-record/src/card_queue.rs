@@ -3,12 +3,14 @@
 
 pub mod cards_file;
 pub mod gold;
+pub mod hidden;
 pub mod label_rows;
 pub mod labels_file;
 #[cfg(test)]
 mod tests;
 mod words;
 
+use goodarm_data::answer::Extractor;
 use serde::{Deserialize, Serialize};
 
 /// A question to a person.
@@ -123,6 +125,11 @@ pub trait CardQueue {
         Ok(())
     }
 
+    /// What a person should know before the order of the cards is fixed, a sentence each; `None` if it is.
+    fn terms_to_accept(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// Like [`CardQueue::upcoming`], for checks that do not depend on the order. The cards must not be shown before
     /// [`CardQueue::begin`].
     fn preview(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError>;
@@ -143,6 +150,15 @@ pub trait CardQueue {
     /// Stores a person's reply to a card.
     fn submit(&mut self, labeller: &str, key: &str, said: CardReply) -> Result<(), CardQueueError> {
         self.submit_all(labeller, vec![(key.to_owned(), said)])
+    }
+
+    /// Whether this person has a reply that can be undone.
+    fn can_undo(&self, labeller: &str) -> bool;
+
+    /// Finds final answers in a field as the run does; `None` if it does not.
+    fn extractor(&self, field: &str) -> Option<Extractor> {
+        let _ = field;
+        None
     }
 
     /// Undoes this person's last reply and returns its card; `None` if there is nothing to undo.

@@ -7,11 +7,15 @@
 
 pub(crate) mod record;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use goodarm_core::EventError;
+use goodarm_data::answer::Extractor;
+use goodarm_files::did_you_mean;
+use goodarm_files::words::{confidence, counted};
 
+use crate::card_queue::hidden::HiddenFields;
 use crate::card_queue::{
     Card, CardQueue, CardQueueError, CardReply, CardStatus, QueueProgress, ReplyForm,
 };
@@ -22,6 +26,7 @@ use crate::folder::Folder;
 use crate::journal::{FolderLock, LockError, unix_millis};
 use crate::labels::record::LabelledRun;
 use crate::outputs::{self, OutputError};
+use crate::reference::extractor_of_job;
 use crate::replay::{Balance, Follower, JournalError, Replay};
 use crate::sealed_lines::{SealedError, SealedWriter};
 use crate::terms::RunTerms;
@@ -115,6 +120,8 @@ pub struct ClaimQueue {
     target_share: f64,
     /// A note about the run for the labeller.
     note: Option<&'static str>,
+    /// The fields that people do not see, and which of them the answers have.
+    hidden: Option<(HiddenFields, Vec<String>)>,
 }
 
 /// A claim that has not begun.
@@ -160,7 +167,10 @@ impl ClaimQueue {
         record.check(&labels)?;
         let is_over = folder.seen().is_some_and(|seen| seen == record.mark);
         let note = (!is_over).then_some(UNFINISHED);
-        Ok((lines, Self { record, labels, staged: None, writer: None, target_share, note }))
+        Ok((
+            lines,
+            Self { record, labels, staged: None, writer: None, target_share, note, hidden: None },
+        ))
     }
 
     /// Prepares another claim, about the answers that are certified by now; it begins with its first card. Its δ is
@@ -180,6 +190,27 @@ impl ClaimQueue {
         };
         self.stage(terms, &defaults)?;
         self.target_share = target_share;
+        Ok(())
+    }
+
+    /// Hides fields on all cards. Refused if a field that is named is on none.
+    pub fn hide(&mut self, hidden: HiddenFields) -> Result<(), LabelError> {
+        let (mut found, mut names) = (BTreeSet::new(), BTreeSet::new());
+        let everything = HiddenFields { hide: hidden.show.clone(), ..hidden.clone() };
+        for id in &self.last().begun.order {
+            let [gone, all] = self.record.hidden_fields(id, &hidden);
+            found.extend(gone);
+            names.extend(all);
+            // What is shown would be found if it were hidden.
+            names.extend(self.record.hidden_fields(id, &everything)[0].iter().cloned());
+        }
+        let is_known = |name: &&String| !found.contains(*name) && !names.contains(*name);
+        if let Some(name) = hidden.hide.iter().chain(&hidden.show).find(is_known) {
+            let hint = did_you_mean(name, names.iter().map(String::as_str));
+            let text = format!("no certified answer has a field {name:?}{hint}");
+            return Err(LabelError::Terms(CardQueueError::Unfit(text)));
+        }
+        self.hidden = Some((hidden, found.into_iter().collect()));
         Ok(())
     }
 
@@ -246,7 +277,9 @@ impl ClaimQueue {
     }
 
     fn card(&self, place: usize) -> Card {
-        self.record.card(self.last().id(place)).expect("a claim is about candidates of its run")
+        let hidden = self.hidden.as_ref().map(|(hidden, _)| hidden);
+        let card = self.record.card(self.last().id(place), hidden);
+        card.expect("a claim is about candidates of its run")
     }
 }
 
@@ -258,6 +291,43 @@ impl CardQueue for ClaimQueue {
             self.staged = None;
         }
         Ok(())
+    }
+
+    fn terms_to_accept(&self) -> Option<Vec<String>> {
+        let StagedClaim { blank, .. } = self.staged.as_ref()?;
+        let begun = &blank.claims.last()?.begun;
+        let (number, sum) = (begun.claim, blank.delta());
+        let people = match begun.labels_per_card {
+            1 => "1 person labels each card".to_owned(),
+            people => {
+                format!("{people} people label each card; an answer is right if all of them say so")
+            }
+        };
+        let of_all = match number {
+            1 => String::new(),
+            _ => format!(" With the claims before it the deltas come to {sum}."),
+        };
+        let hidden = match &self.hidden {
+            Some((_, names)) if !names.is_empty() => {
+                format!("Fields that are hidden: {}.", names.join(", "))
+            }
+            _ => "No field of an answer is hidden.".to_owned(),
+        };
+        Some(vec![
+            format!("Claim {number} is about the {}.", counted(begun.order.len(), "certified answer")),
+            format!("Its delta is {}.{of_all} Each statement holds with confidence {}, whenever you look.", begun.delta, confidence(sum)),
+            format!("{people}. Who cannot tell skips the card, which counts as wrong in the lower bound."),
+            hidden,
+            "To begin draws the order of the cards at random and fixes these terms. A claim that is given up keeps its delta: another one gets at most half of it, and all statements lose confidence.".to_owned(),
+        ])
+    }
+
+    fn can_undo(&self, labeller: &str) -> bool {
+        self.staged.is_none() && self.last().last_of(labeller).is_some()
+    }
+
+    fn extractor(&self, field: &str) -> Option<Extractor> {
+        extractor_of_job(&self.record.terms().job, field)
     }
 
     fn preview(&mut self, labeller: &str, most: usize) -> Result<Vec<Card>, CardQueueError> {

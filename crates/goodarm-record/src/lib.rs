@@ -22,6 +22,7 @@ pub mod outputs;
 pub mod people;
 pub mod questions;
 pub mod recording;
+pub mod reference;
 pub mod replay;
 pub mod reply;
 pub mod run_error;

@@ -9,6 +9,7 @@ use goodarm_live::job::JobError;
 use goodarm_plan::calibrate::CalibrateError;
 use goodarm_plan::forecast::ForecastError;
 use goodarm_record::audit::{self, Resumption};
+use goodarm_record::card_queue::gold::GoldError;
 use goodarm_record::ending::Ending;
 use goodarm_record::run_error::RunError;
 use goodarm_report::PageOutcome;
@@ -109,9 +110,21 @@ pub(crate) fn calibrate(error: CalibrateError) -> CommandError {
             shell_word(&job),
             shell_word(&path)
         ),
+        CalibrateError::NothingAgrees(text) => format!("{text}\n{EXTRACT}"),
         error => error.to_string(),
     })
 }
+
+/// Why answers cannot be compared with a field, and what to do about it.
+pub(crate) fn comparison(error: GoldError) -> CommandError {
+    match error {
+        GoldError::NothingAgrees(text) => CommandError::wrong_input(format!("{text}\n{EXTRACT}")),
+        GoldError::Queue(error) => error.into(),
+    }
+}
+
+const EXTRACT: &str =
+    "--extract says where they are: gsm8k, boxed, last-number, first-word or whole";
 
 /// Hints after an audit: the commands that write the page again or continue the run.
 pub(crate) fn about_audit(report: &audit::AuditReport, folder: &Path) -> String {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand};
+use goodarm_data::answer::Extractor;
 use goodarm_data::candidates::Format;
 use goodarm_report::export::ExportFormat;
 
@@ -219,9 +220,19 @@ pub(crate) struct LabelArguments {
     /// The field with the right answer, instead of labels by people.
     #[arg(long, value_name = "FIELD", requires = "equals")]
     pub(crate) field: Option<String>,
-    /// The field that is compared with --field; equal means right.
+    /// The field that is compared with --field; the same final answer means right.
     #[arg(long, value_name = "FIELD", requires = "field")]
     pub(crate) equals: Option<String>,
+    /// Where the final answers are, for --field: gsm8k, boxed, last-number, first-word or whole; as in the job if not
+    /// given.
+    #[arg(long, value_name = "NAME", value_parser = extractor, requires = "field")]
+    pub(crate) extract: Option<Extractor>,
+    /// Do not show this field of the answers; may be repeated. Fields such as gold or target are hidden anyway.
+    #[arg(long, value_name = "FIELD", conflicts_with_all = ["status", "import", "field", "people"])]
+    pub(crate) hide: Vec<String>,
+    /// Show this field, although its name is that of a right answer; may be repeated.
+    #[arg(long, value_name = "FIELD", conflicts_with_all = ["status", "import", "field", "people"])]
+    pub(crate) show: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -239,6 +250,10 @@ pub(crate) struct CalibrateArguments {
     /// The candidates' field with the answer, for --field.
     #[arg(long, value_name = "FIELD", default_value = "answer", requires = "field")]
     pub(crate) equals: String,
+    /// Where the final answers are, for --field: gsm8k, boxed, last-number, first-word or whole; as in the job if not
+    /// given.
+    #[arg(long, value_name = "NAME", value_parser = extractor, requires = "field")]
+    pub(crate) extract: Option<Extractor>,
     /// The folder of a run with the policy fixed, or a file; `pilot` beside the job if not given, or
     /// recording.jsonl if that is there.
     #[arg(long, value_name = "FOLDER")]
@@ -315,6 +330,13 @@ pub(crate) struct PlanArguments {
 const INIT_LONG: &str = include_str!("../help/init.txt").trim_ascii_end();
 
 const EXPORT_LONG: &str = include_str!("../help/export.txt").trim_ascii_end();
+
+/// A way to find final answers. One that needs more keys is only in jobs.
+fn extractor(name: &str) -> Result<Extractor, String> {
+    let name = serde_json::from_value(name.into()).map_err(|error| error.to_string())?;
+    Extractor::new(name, None, None)
+        .map_err(|_| "only in a job, with its pattern or pointer".into())
+}
 
 const LABEL_LONG: &str = include_str!("../help/label.txt").trim_ascii_end();
 

@@ -124,7 +124,7 @@ fn a_kind_from_outside_can_be_named_in_a_job_file_and_run() {
     assert_eq!(run.session().certified().len(), 4);
     let spent = run.session().books().ledger().settled();
     assert_eq!(
-        possible.picos(),
+        spent.picos(),
         u128::from(run.account().call_count()) * Cost::from_units(2).picos()
     );
     run.write_outputs(&ending).expect("outputs");

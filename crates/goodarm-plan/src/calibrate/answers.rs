@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use goodarm_core::ArmId;
-use goodarm_data::answer::same;
+use goodarm_data::answer::Extractor;
 use goodarm_data::candidates::Candidate;
 use goodarm_data::table::unescape_formula;
 use goodarm_record::card_queue::CardReply;
 use goodarm_record::card_queue::label_rows::{self, LabelRow};
+use goodarm_record::reference::{Comparison, extractor_of_job};
 use serde_json::Value;
 
 use super::pilot::Pilot;
@@ -19,28 +20,50 @@ use super::{CalibrateError, CalibrationRequest, quoted};
 pub enum LabelSource<'a> {
     /// A file with ids and labels.
     File(&'a Path),
-    /// Two fields of the candidates that are equal if the answer is right.
+    /// Two fields of the candidates whose final answers are the same if the answer is right.
     Fields {
         /// The field with the right answer.
         field: &'a str,
         /// The field with the answer.
         equals: &'a str,
+        /// Finds the final answers; as the job does if not given.
+        extractor: Option<&'a Extractor>,
     },
 }
 
-/// The labels: the index of each labelled answer in the pilot, and whether it is right. An answer labelled "cannot
-/// tell" counts as wrong.
+/// The labels of the answers of a pilot.
+pub(super) struct PilotLabels {
+    /// The index of each labelled answer in the pilot, and whether it is right. An answer labelled "cannot tell" counts
+    /// as wrong.
+    pub(super) right: Vec<(usize, bool)>,
+    /// Some of the compared fields, a line for each; none for a file.
+    pub(super) compared: String,
+}
+
+/// Reads or makes the labels.
 pub(super) fn labels(
     request: &CalibrationRequest<'_>,
     pilot: &Pilot,
-) -> Result<Vec<(usize, bool)>, CalibrateError> {
-    let labels = match request.labels {
-        LabelSource::File(path) => of_file(request, pilot, path)?,
-        LabelSource::Fields { field, equals } => of_fields(request, pilot, [field, equals]),
-    };
-    let problems: Vec<String> = labels.iter().filter_map(|it| it.clone().err()).collect();
+) -> Result<PilotLabels, CalibrateError> {
+    match request.labels {
+        LabelSource::File(path) => {
+            let right = all_or_problems(of_file(request, pilot, path)?)?;
+            Ok(PilotLabels { right, compared: String::new() })
+        }
+        LabelSource::Fields { field, equals, extractor } => {
+            let own = extractor_of_job(&request.job.text, equals);
+            let extractor = extractor.or(own.as_ref());
+            of_fields(request, pilot, Comparison { fields: [field, equals], extractor })
+        }
+    }
+}
+
+/// All results, or a line for each problem.
+fn all_or_problems<T: Clone>(results: Vec<Result<T, String>>) -> Result<Vec<T>, CalibrateError> {
+    let problems: Vec<String> =
+        results.iter().filter_map(|it| it.as_ref().err().cloned()).collect();
     if problems.is_empty() {
-        return Ok(labels.into_iter().flatten().collect());
+        return Ok(results.into_iter().flatten().collect());
     }
     Err(CalibrateError::Labels(goodarm_files::first_of(problems)))
 }
@@ -73,16 +96,22 @@ fn of_file(
     Ok(rows.into_iter().map(label).collect())
 }
 
+/// Refused if no answer is right: then the comparison is probably wrong.
 fn of_fields(
     request: &CalibrationRequest<'_>,
     pilot: &Pilot,
-    [right, given]: [&str; 2],
-) -> Vec<LabelResult> {
-    let label = |(arm, place): (&ArmId, usize)| {
+    comparison: Comparison<'_>,
+) -> Result<PilotLabels, CalibrateError> {
+    let [right, given] = comparison.fields;
+    let compare = |arm: &ArmId| {
         let candidate = request.job.candidates.get(*arm);
-        Ok((place, same(&text(&candidate, right)?, &text(&candidate, given)?)))
+        let texts = [text(&candidate, right)?, text(&candidate, given)?];
+        Ok(comparison.compare(&candidate.id, [&texts[0], &texts[1]]))
     };
-    pilot.arms.iter().zip(0..).map(label).collect()
+    let pairs = all_or_problems(pilot.arms.iter().map(compare).collect())?;
+    comparison.check(&pairs).map_err(CalibrateError::NothingAgrees)?;
+    let right = pairs.iter().enumerate().map(|(place, pair)| (place, pair.is_same)).collect();
+    Ok(PilotLabels { right, compared: comparison.examples(&pairs) })
 }
 
 /// The text of a field.

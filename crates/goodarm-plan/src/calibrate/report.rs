@@ -13,6 +13,9 @@ pub use super::pilot::VerifierReport;
 pub struct CalibrationReport {
     /// The goal and the data.
     pub settings: CalibrationSettings,
+    /// Three of the answers that were compared with their references, a line for each; none with a file of labels.
+    #[serde(skip)]
+    pub compared: String,
     /// The ln of the evidence that a step needs: ln(1/δ), or ln(2/δ) if the search has two starts.
     pub log_evidence_needed: f64,
     /// The verifiers in the job's order; each criterion counts as one.
@@ -128,6 +131,7 @@ impl CalibrationData<'_> {
             verifiers: verifiers.collect(),
             steps: self.steps(path, walked),
             chosen: walked.chosen,
+            compared: String::new(),
             shortfall: walked.chosen.is_none().then(|| self.shortfall(path, walked)),
         }
     }

@@ -7,7 +7,7 @@ use goodarm_report::words::{about_money, counted, number, percent, printable};
 
 /// The result in words.
 pub fn text(report: &CalibrationReport) -> String {
-    let mut text = format!("{}\n\n", asked(report));
+    let mut text = format!("{}{}\n\n", report.compared, asked(report));
     text += &table(report);
     let _ = writeln!(text, "\n{}", outcome(report));
     let _ = writeln!(text, "\n{}", caution(report));

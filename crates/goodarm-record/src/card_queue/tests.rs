@@ -113,6 +113,10 @@ impl CardQueue for MemoryQueue {
         self.others.contains(&id)
     }
 
+    fn can_undo(&self, _: &str) -> bool {
+        false
+    }
+
     fn undo(&mut self, _: &str) -> Result<Option<Card>, CardQueueError> {
         Ok(None)
     }
@@ -357,21 +361,21 @@ fn known_answers_label_each_card() {
         || vec![gold("a", "72", " 72.0"), gold("b", "Paris", "paris "), gold("c", "7", "8")];
     for field in ["gold", "meta.gold"] {
         let mut queue = MemoryQueue::new(cards());
-        let counts =
-            gold::label(&mut queue, "gold", [field, "answer"], usize::MAX).expect("all are there");
+        let labels =
+            gold::compare(&mut queue, "gold", [field, "answer"], None).expect("all are there");
+        assert_eq!(queue.letters(), "...", "nothing is written yet");
+        let counts = labels.submit(&mut queue, "gold", usize::MAX).expect("in order");
         assert_eq!((counts, queue.letters().as_str()), ((2, 3), "rrw"), "{field}");
-        assert_eq!(
-            gold::label(&mut queue, "gold", [field, "answer"], usize::MAX).expect("nothing to do"),
-            (0, 0)
-        );
+        let labels = gold::compare(&mut queue, "gold", [field, "answer"], None).expect("no cards");
+        assert_eq!(labels.submit(&mut queue, "gold", usize::MAX).expect("nothing to do"), (0, 0));
     }
     let mut queue = MemoryQueue::new(cards());
     queue.cards[1].fields.remove(0);
-    let fault =
-        gold::label(&mut queue, "gold", ["gold", "answer"], usize::MAX).expect_err("b has none");
-    assert_eq!(fault.to_string(), "\"b\" has no field \"gold\"");
+    let mut fault = |fields| {
+        let compared = gold::compare(&mut queue, "gold", fields, None);
+        compared.map(drop).expect_err("it is refused").to_string()
+    };
+    assert_eq!(fault(["gold", "answer"]), "\"b\" has no field \"gold\"");
+    assert!(fault(["gold", "answr"]).contains("did you mean \"answer\"?"));
     assert_eq!(queue.letters(), "...");
-    let fault =
-        gold::label(&mut queue, "gold", ["gold", "answr"], usize::MAX).expect_err("a typing error");
-    assert!(fault.to_string().contains("did you mean \"answer\"?"), "{fault}");
 }

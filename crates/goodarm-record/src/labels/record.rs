@@ -4,8 +4,10 @@ use goodarm_core::{ArmId, Books, EventError};
 use goodarm_data::candidates::KEY;
 use goodarm_data::candidates::fields;
 use goodarm_data::candidates::text_of;
+use serde_json::Value;
 
 use super::{Card, LabelError};
+use crate::card_queue::hidden::HiddenFields;
 use crate::card_queue::{Field, ReplyForm};
 use crate::claims::labelled::{Claims, LabelledClaim};
 use crate::claims::line::LabelLine;
@@ -106,8 +108,8 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
         self.subjects().candidates.arm_of(id).is_some()
     }
 
-    /// The card of an answer.
-    pub(super) fn card(&self, id: &str) -> Option<Card> {
+    /// The card of an answer without hidden fields.
+    pub(super) fn card(&self, id: &str, hidden: Option<&HiddenFields>) -> Option<Card> {
         let arm = self.subjects().candidates.arm_of(id)?;
         let Balance { books, account, .. } = self.balance();
         let problem = books.problem();
@@ -121,13 +123,29 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
             id: id.to_owned(),
             asks: "Is this answer right?".to_owned(),
             wanted: ReplyForm::Verdict,
-            fields: self.fields(arm),
+            fields: self.shown_fields(arm, hidden),
             evidence: evidence.collect(),
         })
     }
 
+    /// The fields of an answer that are shown, as texts.
+    fn shown_fields(&self, arm: ArmId, hidden: Option<&HiddenFields>) -> Vec<Field> {
+        let mut fields = self.fields(arm);
+        hidden.into_iter().for_each(|hidden| drop(hidden.take_out(&mut fields)));
+        let field = |(name, value)| Field { name, text: text_of(&value).into_owned() };
+        fields.into_iter().map(field).collect()
+    }
+
+    /// The fields of an answer that are hidden, and all of its fields.
+    pub(super) fn hidden_fields(&self, id: &str, hidden: &HiddenFields) -> [Vec<String>; 2] {
+        let arm = self.subjects().candidates.arm_of(id);
+        let mut fields = arm.map_or_else(Vec::new, |arm| self.fields(arm));
+        let names = fields.iter().map(|(name, _)| name.clone()).collect();
+        [hidden.take_out(&mut fields), names]
+    }
+
     /// The fields of the question, then those of the answer, in their order.
-    fn fields(&self, arm: ArmId) -> Vec<Field> {
+    fn fields(&self, arm: ArmId) -> Vec<(String, Value)> {
         let mut fields = fields::in_order(self.subjects().candidates.json(arm));
         if let (Some(questions), Some(all)) =
             (&self.subjects().questions, self.balance().books.problem().questions())
@@ -145,8 +163,8 @@ impl<F: Follower<Refusal = EventError> + AsRef<Balance>> LabelledRun<F> {
             fields = of_question;
         }
         let id_field = &self.terms().id_field;
-        let shown = fields.into_iter().filter(|(name, _)| name != id_field && name != KEY);
-        shown.map(|(name, value)| Field { name, text: text_of(&value).into_owned() }).collect()
+        fields.retain(|(name, _)| name != id_field && name != KEY);
+        fields
     }
 }
 

@@ -367,6 +367,10 @@ impl CardQueue for PeopleQueue {
         Ok(())
     }
 
+    fn can_undo(&self, _: &str) -> bool {
+        false
+    }
+
     /// Undoes nothing: the run reads replies at once.
     fn undo(&mut self, _: &str) -> Result<Option<Card>, CardQueueError> {
         Ok(None)

@@ -44,12 +44,15 @@ impl LabelSite {
         let mut reply = LabelReply {
             about: &self.about,
             standing: QueueProgress::default(),
+            terms: Vec::new(),
             card: None,
+            can_undo: false,
             last: None,
             refused: None,
         };
         let done = match (route, by.as_deref(), key, said) {
             (LabelRoute::State, ..) => Ok(()),
+            (LabelRoute::Begin, Some(_), ..) => queue.begin(),
             (LabelRoute::Say, Some(by), Some(key), Some(said)) => {
                 reply.submit(&mut **queue, by, &key, said)
             }
@@ -81,6 +84,8 @@ impl LabelSite {
 pub(super) enum LabelRoute {
     /// The next card, and the progress.
     State,
+    /// Accept the terms: fix the order of the cards.
+    Begin,
     /// Keep a reply.
     Say,
     /// Take back the last reply.
@@ -93,6 +98,7 @@ impl Site for LabelSite {
     fn route(request: &SiteRequest<'_>) -> Option<LabelRoute> {
         match (request.may_change, request.path, request.query) {
             (true, "state", None) => Some(LabelRoute::State),
+            (true, "begin", None) => Some(LabelRoute::Begin),
             (true, "say", None) => Some(LabelRoute::Say),
             (true, "undo", None) => Some(LabelRoute::Undo),
             _ => None,
@@ -102,7 +108,7 @@ impl Site for LabelSite {
     fn body_bytes_max(route: &LabelRoute) -> usize {
         match route {
             LabelRoute::Say => SAY_BYTES_MAX,
-            LabelRoute::State | LabelRoute::Undo => BODY_BYTES_MAX,
+            LabelRoute::State | LabelRoute::Begin | LabelRoute::Undo => BODY_BYTES_MAX,
         }
     }
 
@@ -128,7 +134,10 @@ struct LabelReply<'a> {
     #[serde(flatten)]
     about: &'a LabelPageInfo,
     standing: QueueProgress,
+    /// What the person should know before the first card; then there is no card yet.
+    terms: Vec<String>,
     card: Option<CardView>,
+    can_undo: bool,
     /// The card that this request has labelled.
     last: Option<LastLabel>,
     /// Why the request was refused; the queue is intact.
@@ -177,6 +186,9 @@ impl LabelReply<'_> {
             }
             said => said.clone(),
         };
+        if queue.terms_to_accept().is_some() {
+            return Err(CardQueueError::Unfit("the terms come before the first card".into()));
+        }
         let card = queue.next(by)?.filter(|card| card.key == key);
         queue.submit(by, key, said)?;
         self.last = card.map(|card| LastLabel {
@@ -196,10 +208,10 @@ impl LabelReply<'_> {
 
     fn look(&mut self, queue: &mut dyn CardQueue, by: Option<&str>) -> Result<(), CardQueueError> {
         self.standing = queue.progress()?;
-        self.card = match by {
-            Some(by) => queue.next(by)?.map(CardView::from),
-            None => None,
-        };
+        self.terms = queue.terms_to_accept().unwrap_or_default();
+        let Some(by) = by.filter(|_| self.terms.is_empty()) else { return Ok(()) };
+        self.card = queue.next(by)?.map(CardView::from);
+        self.can_undo = queue.can_undo(by);
         Ok(())
     }
 }

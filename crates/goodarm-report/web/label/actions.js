@@ -41,7 +41,7 @@ function scoreBox(element, skip, { lowest, highest }) {
     // No score begins with a letter.
     else if (input.value === "" && /^[su?]$/i.test(event.key)) input.blur();
   });
-  replace(element, fault, h("label", { class: "box" }, `Score, from ${lowest} to ${highest}`, input), skip, sayButton("right", null, "Give", "Enter", give));
+  replace(element, fault, h("label", { class: "box" }, `Score, from ${lowest} to ${highest}`, input), skip, sayButton("primary", null, "Give", "Enter", give));
   input.focus();
 }
 
@@ -61,7 +61,7 @@ function answerBox(element, skip) {
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat) give();
   });
-  replace(element, fault, h("label", { class: "box" }, "Your answer", input), skip, sayButton("right", null, "Give", "Ctrl+Enter", give));
+  replace(element, fault, h("label", { class: "box" }, "Your answer", input), skip, sayButton("primary", null, "Give", "Ctrl+Enter", give));
   input.focus();
 }
 

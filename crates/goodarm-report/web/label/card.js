@@ -69,14 +69,15 @@ function showLast(last) {
   const element = byId("last");
   element.hidden = false;
   element.classList.toggle("waiting", !last);
-  if (!last) return replace(element, h("p", { class: "hint" }, "The verifiers' scores of a card appear here after you have labelled it, so that they do not influence you."));
   const undo = h("button", { type: "button", class: "act", id: "undo" }, "Undo ", h("kbd", null, "U"));
   undo.addEventListener("click", takeBack);
+  const { can_undo: canUndo } = desk.about;
+  if (!last) return replace(element, h("p", { class: "hint" }, "The verifiers' scores of a card appear here after you have labelled it, so that they do not influence you."), canUndo ? undo : null);
   replace(element,
     h("h2", null, "The card before"),
     h("p", { class: "said" }, saidMark(last.said), h("span", null, "you said ", untrusted(preview(saidWords(last.said), 160), "b"), " about ", untrusted(preview(last.id, 60), "bdi", { class: "id", title: preview(last.id, 300) }))),
     last.evidence.length > 0 ? h("dl", { tabindex: "0", "aria-label": "What the verifiers say" }, last.evidence.flatMap((field) => [untrusted(preview(field.name, 80), "dt"), untrusted(cutAt(field.text, 2000), "dd")])) : null,
-    desk.canUndo ? undo : null);
+    canUndo ? undo : null);
 }
 
 const saidWords = (said) => (typeof said === "string" ? said : String(said.score ?? said.answer));

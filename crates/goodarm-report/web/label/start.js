@@ -2,7 +2,7 @@
 // the reply to disk.
 
 const POLL_MILLIS = 4000;
-const desk = { by: null, card: null, about: null, isBusy: false, canUndo: true };
+const desk = { by: null, card: null, about: null, isBusy: false };
 
 const kept = (name) => { try { return sessionStorage.getItem(name); } catch { return null; } };
 const keep = (name, text) => { try { sessionStorage.setItem(name, text); } catch { /* a browser that keeps nothing */ } };
@@ -50,11 +50,9 @@ async function say(said) {
 }
 
 async function takeBack() {
-  const isBehindLabel = byId("undo") !== null;
+  if (!desk.about?.can_undo) return;
   const state = await turn("undo", {}, takeBack);
   if (state) tell("Taken back.");
-  // A run uses replies at once: then nothing can be taken back.
-  else if (isBehindLabel && desk.about?.refused) desk.canUndo = false;
 }
 
 /// Announces what happened, and the next card.
@@ -73,6 +71,7 @@ function show(state) {
   if (desk.by === null) return;
   byId("who").textContent = preview(desk.by, 40);
   byId("who").setAttribute("aria-label", `You are ${preview(desk.by, 40)}. Change your name`);
+  if (state.terms.length > 0) return showTerms(state.terms);
   showLast(state.last);
   const isSame = state.card && desk.card?.key === state.card.key;
   desk.card = state.card;
@@ -86,6 +85,16 @@ function show(state) {
     showActions(null);
     showEnd(state.standing);
   }
+}
+
+/// The terms of a claim that has not begun. The order of the cards is drawn only after them.
+function showTerms(terms) {
+  byId("last").hidden = true;
+  showActions(null);
+  const begin = sayButton("primary", null, "Begin", "Enter", () => turn("begin", {}, () => begin.click()));
+  begin.id = "begin";
+  replace(byId("card"), h("div", { class: "terms" }, h("h1", { id: "asks" }, "Before the first card"), h("ul", null, terms.map((line) => untrusted(line, "li"))), begin));
+  begin.focus();
 }
 
 /// With a capital letter and a full stop.
@@ -137,7 +146,7 @@ function openDialog(title, ...parts) {
 }
 
 function showHelp() {
-  const keys = [[["→", "R"], "right"], [["←", "W"], "wrong"], [["S"], "skip: you cannot tell, which counts against the claim"], [["U"], "take back your last label"], [["↑", "↓"], "scroll"], [["Enter"], "give a score"], [["Ctrl", "Enter"], "give an answer"], [["Esc"], "leave the box, so that the other keys work"], [["?"], "this help"]];
+  const keys = [[["→", "R"], "right"], [["←", "W"], "wrong"], [["S"], "skip: you cannot tell, which counts against the claim"], ...(desk.about?.can_undo ? [[["U"], "take back your last label"]] : []), [["↑", "↓"], "scroll"], [["Enter"], "give a score"], [["Ctrl", "Enter"], "give an answer"], [["Esc"], "leave the box, so that the other keys work"], [["?"], "this help"]];
   const row = ([names, words]) => h("tr", null, h("td", null, names.flatMap((name) => [h("kbd", null, name), " "])), h("td", null, words));
   openDialog("Keys", h("table", null, h("tbody", null, keys.map(row))));
 }
@@ -162,7 +171,7 @@ function askName() {
     await turn("state", {}, begin);
   };
   input.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.repeat) begin(); });
-  openDialog("Who labels?", h("p", null, "Your name is kept with each of your labels."), h("label", null, "Name", input), sayButton("right", null, "Begin", "Enter", begin));
+  openDialog("Who labels?", h("p", null, "Your name is kept with each of your labels."), h("label", null, "Name", input), sayButton("primary", null, "Continue", "Enter", begin));
   input.select();
 }
 

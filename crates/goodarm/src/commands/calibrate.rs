@@ -24,7 +24,10 @@ pub(crate) fn run(arguments: &CalibrateArguments) -> Result<(), CommandError> {
     let recording = arguments.recording.clone().unwrap_or(found);
     let labels = match (&arguments.labels, &arguments.field) {
         (Some(file), _) => LabelSource::File(file),
-        (None, Some(field)) => LabelSource::Fields { field, equals: &arguments.equals },
+        (None, Some(field)) => {
+            let extractor = arguments.extract.as_ref();
+            LabelSource::Fields { field, equals: &arguments.equals, extractor }
+        }
         // The parser requires one of the two.
         (None, None) => return Err(CommandError::wrong_input("--labels or --field is needed")),
     };

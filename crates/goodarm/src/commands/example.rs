@@ -82,7 +82,9 @@ fn labelled(run: &Folder) -> Result<String, CommandError> {
         &ClaimTerms { target_share: Some(HOPED_FOR), ..ClaimTerms::default() },
     )?;
     while queue.claim().share < HOPED_FOR {
-        let (_, count) = gold::label(&mut queue, "gold", ["gold", "answer"], 1)?;
+        let labels = gold::compare(&mut queue, "gold", ["gold", "answer"], None);
+        let labels = labels.map_err(advice::comparison)?;
+        let (_, count) = labels.submit(&mut queue, "gold", 1)?;
         if count == 0 {
             break;
         }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use goodarm_record::card_queue::hidden::HiddenFields;
 use goodarm_record::card_queue::{CardQueue, QueueProgress, cards_file, gold, labels_file};
 use goodarm_record::folder::Folder;
 use goodarm_record::labels::{ClaimQueue, ClaimTerms, LabelError};
@@ -17,6 +18,7 @@ use goodarm_report::publish_claim;
 use goodarm_report::site::Port;
 use goodarm_report::words::counted;
 
+use crate::advice;
 use crate::cli::LabelArguments;
 use crate::commands::{CommandError, page_failure, run_folder};
 use crate::shell::label_command;
@@ -66,7 +68,9 @@ impl Subject {
             || arguments.field.is_some()
             || arguments.labels.is_some()
             || arguments.delta.is_some()
-            || arguments.at_least.is_some();
+            || arguments.at_least.is_some()
+            || !arguments.hide.is_empty()
+            || !arguments.show.is_empty();
         if arguments.people {
             return Ok(Self::People);
         }
@@ -97,11 +101,18 @@ fn terms(arguments: &LabelArguments) -> ClaimTerms {
 /// The claim that has begun, or a new one.
 fn claim(arguments: &LabelArguments, folder: &Folder) -> Result<ClaimQueue, LabelError> {
     let terms = terms(arguments);
-    if !arguments.another {
-        return ClaimQueue::open(folder, &terms);
+    let mut queue = if arguments.another {
+        let mut queue = ClaimQueue::open(folder, &ClaimTerms::default())?;
+        queue.start_next_claim(&terms)?;
+        queue
+    } else {
+        ClaimQueue::open(folder, &terms)?
+    };
+    // A comparison needs the right answers, and shows no cards.
+    if arguments.field.is_none() {
+        let (hide, show) = (arguments.hide.clone(), arguments.show.clone());
+        queue.hide(HiddenFields { hide, show })?;
     }
-    let mut queue = ClaimQueue::open(folder, &ClaimTerms::default())?;
-    queue.start_next_claim(&terms)?;
     Ok(queue)
 }
 
@@ -129,7 +140,10 @@ fn in_place(
     if let Some(file) = &arguments.import {
         import(queue, by, file)?;
     } else if let (Some(field), Some(equals)) = (&arguments.field, &arguments.equals) {
-        let (right, all) = gold::label(queue, by, [field, equals], usize::MAX)?;
+        let labels = gold::compare(queue, by, [field, equals], arguments.extract.as_ref());
+        let labels = labels.map_err(advice::comparison)?;
+        terminal::print(&labels.examples);
+        let (right, all) = labels.submit(queue, by, usize::MAX)?;
         let cards = counted(all, "card");
         terminal::print(&format!(
             "{cards} labelled by {by}: {right} right, {} wrong\n",

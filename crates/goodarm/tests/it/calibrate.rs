@@ -276,3 +276,28 @@ threshold = 0.5
     let after = place.read("job.toml");
     assert!(after.contains(" # first") && !after.contains("threshold = 0.05 "), "{after}");
 }
+
+/// A solution is compared by its number, as a check of the job finds it; if nothing agrees, the job stays.
+#[test]
+fn final_answers_are_compared_with_a_field() {
+    let place = TestFolder::new(&[]);
+    for file in ["job.toml", "answers.jsonl", "recording.jsonl"] {
+        fs::copy(root().join("examples/capitals").join(file), place.join(file)).expect("a copy");
+    }
+    let known = ["--field", "gold", "--precision", "0.85", "--keep-job"];
+    let told = text(&calibrate(&place, &known));
+    assert!(
+        told.starts_with("australia: gold \"Canberra\", answer \"Sydney\": different\n"),
+        "{told}"
+    );
+    assert_eq!(told.lines().take(3).filter(|line| line.contains(": gold ")).count(), 3, "{told}");
+    let answers = place.read("answers.jsonl").replace("\"answer\": \"", "\"answer\": \"It is #");
+    place.write("answers.jsonl", &answers);
+    let before = place.read("job.toml");
+    let refused = calibrate(&place, &known[..4]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused));
+    let message = message(&refused);
+    assert!(message.contains("none of 48 answers is the same as its gold"), "{message}");
+    assert!(message.contains("--extract"), "{message}");
+    assert_eq!(place.read("job.toml"), before);
+}

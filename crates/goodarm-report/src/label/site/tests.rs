@@ -49,6 +49,10 @@ impl CardQueue for TwoCards {
         Ok(())
     }
 
+    fn can_undo(&self, _: &str) -> bool {
+        !self.said.is_empty()
+    }
+
     fn undo(&mut self, labeller: &str) -> Result<Option<Card>, CardQueueError> {
         self.said.pop().map_or(Ok(None), |_| self.next(labeller))
     }
@@ -78,6 +82,8 @@ fn each_path_is_one_thing_or_nothing_and_none_is_a_link() {
         |may_change, path, query| LabelSite::route(&SiteRequest { path, query, may_change });
     assert_eq!(route(true, "state", None), Some(LabelRoute::State));
     assert_eq!(route(true, "say", None), Some(LabelRoute::Say));
+    assert_eq!(route(true, "begin", None), Some(LabelRoute::Begin));
+    assert_eq!(route(false, "begin", None), None);
     assert_eq!(route(true, "undo", None), Some(LabelRoute::Undo));
     for path in ["state", "say", "undo", "card", "", "say/", "../say"] {
         assert_eq!(route(false, path, None), None, "{path}");

@@ -14,6 +14,9 @@ pub(super) fn talk(
     input: &Receiver<Option<String>>,
 ) -> Result<(), CardQueueError> {
     let mut talk = Talk { queue, by, input };
+    if !talk.begins()? {
+        return Ok(());
+    }
     talk.show_standing()?;
     while let Some(card) = talk.queue.next(by)? {
         if !talk.ask(&card)? {
@@ -31,11 +34,31 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
+    /// Shows the terms of a claim that has not begun, and begins it if the person agrees.
+    fn begins(&mut self) -> Result<bool, CardQueueError> {
+        let Some(terms) = self.queue.terms_to_accept() else { return Ok(true) };
+        terminal::print(&format!("{}\n\n", terms.join("\n")));
+        loop {
+            terminal::print("Enter begins, q quits > ");
+            match self.line().map(|line| line.trim().to_lowercase()).as_deref() {
+                Some("" | "b" | "begin") => break,
+                Some("q" | "quit") | None => {
+                    terminal::print("nothing has begun\n");
+                    return Ok(false);
+                }
+                Some(_) => {}
+            }
+        }
+        self.queue.begin()?;
+        terminal::print("\n");
+        Ok(true)
+    }
+
     /// Asks about a card until it gets a reply; returns whether to continue.
     fn ask(&mut self, card: &Card) -> Result<bool, CardQueueError> {
         terminal::print(&shown(card, TEXT_CHARS_MAX));
         loop {
-            terminal::print(&format!("{} > ", prompt(card.wanted)));
+            terminal::print(&format!("{} > ", prompt(card.wanted, self.queue.can_undo(self.by))));
             let Some(line) = self.line() else {
                 terminal::print("\n");
                 return Ok(false);
@@ -135,16 +158,15 @@ const fn sign(wanted: ReplyForm) -> &'static str {
     }
 }
 
-fn prompt(wanted: ReplyForm) -> String {
-    match wanted {
-        ReplyForm::Verdict => "r right, w wrong, s skip, u undo, m more, q quit".to_owned(),
-        ReplyForm::Score { lowest, highest } => {
-            format!("a score from {lowest} to {highest}, s skip, u undo, m more, q quit")
-        }
-        ReplyForm::Answer => {
-            "an answer, then a line with a dot; :s skip, :u undo, :m more, :q quit".to_owned()
-        }
-    }
+fn prompt(wanted: ReplyForm, can_undo: bool) -> String {
+    let sign = sign(wanted);
+    let reply = match wanted {
+        ReplyForm::Verdict => "r right, w wrong, ".to_owned(),
+        ReplyForm::Score { lowest, highest } => format!("a score from {lowest} to {highest}, "),
+        ReplyForm::Answer => "an answer, then a line with a dot; ".to_owned(),
+    };
+    let undo = if can_undo { format!("{sign}u undo, ") } else { String::new() };
+    format!("{reply}{sign}s skip, {undo}{sign}m more, {sign}q quit")
 }
 
 /// A card without its evidence, each text cut to a length.

@@ -15,7 +15,7 @@ fn a_spreadsheet_goes_out_and_comes_back() {
     let all = place.status()["all"].as_u64().expect("a count");
     assert!(wrote.contains(&format!("with {} cards for me", all - 1)), "{wrote}");
     let sheet = place.read("cards.csv");
-    assert!(sheet.starts_with("place,id,asks,answer,gold,question,label\n2,sum-"), "{sheet}");
+    assert!(sheet.starts_with("place,id,asks,answer,question,label\n2,sum-"), "{sheet}");
     // As a spreadsheet would save it: the third has no label yet, and the order is another.
     let mut rows: Vec<&str> = sheet.lines().collect();
     let header = rows.remove(0);
@@ -89,9 +89,62 @@ fn known_answers_label_the_run() {
     assert!(wrong.contains("has no field \"glod\"; did you mean \"gold\"?"), "{wrong}");
     assert!(place.claim().is_null(), "nothing was labelled");
     let told = place.label(&["--field", "gold", "--equals", "answer"]);
-    assert!(told.starts_with("20 cards labelled by gold: 19 right, 1 wrong\n"), "{told}");
+    assert!(told.contains("20 cards labelled by gold: 19 right, 1 wrong\n"), "{told}");
     assert_eq!((&place.claim()["at_least"], &place.claim()["right"]), (&19.into(), &19.into()));
     let none = place.label(&["--field", "gold", "--equals", "answer"]);
     assert!(none.starts_with("0 cards labelled"), "{none}");
     place.assert_clean();
+}
+
+/// The whole text of a solution never equals its number.
+#[test]
+fn final_answers_are_compared_as_the_job_finds_them() {
+    let place = LabelFolder::of_solutions();
+    let told = place.label(&["--field", "gold", "--equals", "answer"]);
+    let (shown, taken) =
+        told.split_once("20 cards labelled by gold: 19 right, 1 wrong\n").expect(&told);
+    assert!(shown.contains("sum-3: gold \"6.00\", answer \"7\": different\n"), "{shown}");
+    assert!(shown.contains("sum-0: gold \"0.00\", answer \"0\": the same\n"), "{shown}");
+    assert_eq!(shown.lines().count(), 3, "{shown}");
+    assert!(taken.contains("19 of the 20 certified answers are right"), "{taken}");
+    place.assert_clean();
+}
+
+/// A comparison without a match is a mistake in the comparison.
+#[test]
+fn nothing_is_written_where_nothing_agrees() {
+    let place = LabelFolder::of_solutions();
+    let fields = ["--field", "gold", "--equals", "answer"];
+    for extra in [&["--extract", "whole"][..], &["--extract", "first-word"]] {
+        let refusal = place.refusal(&[&fields[..], extra].concat());
+        assert!(refusal.contains("none of 20 answers is the same as its gold"), "{refusal}");
+        assert!(refusal.contains("sum-0: gold \"0") && refusal.contains("--extract"), "{refusal}");
+    }
+    assert!(place.refusal(&["--field", "other", "--equals", "answer"]).contains("none of 20"));
+    assert_eq!(place.begun(), 0, "no order was drawn");
+    assert!(place.claim().is_null());
+    place.label(&[&fields[..], &["--extract", "last-number"]].concat());
+    assert_eq!(place.claim()["right"], 19);
+    let unknown = place.refusal(&[&fields[..], &["--extract", "gsm8"]].concat());
+    assert!(unknown.contains("gsm8k"), "{unknown}");
+}
+
+/// Who sees the right answer does not judge.
+#[test]
+fn reference_fields_are_hidden_unless_they_are_asked_for() {
+    let place = LabelFolder::new();
+    let head = |name: &str, arguments: &[&str]| {
+        let file = place.argument(name);
+        place.label(&[&["--export", &file], arguments].concat());
+        place.read(name).lines().next().expect("a line").to_owned()
+    };
+    assert_eq!(head("a.csv", &[]), "place,id,asks,answer,question,label");
+    assert_eq!(head("b.csv", &["--show", "gold"]), "place,id,asks,answer,gold,question,label");
+    assert_eq!(head("c.csv", &["--hide", "question"]), "place,id,asks,answer,label");
+    let shown = place.typed(&[], "q\n");
+    assert!(shown.contains("question:") && !shown.contains("gold:"), "{shown}");
+    let shown = place.typed(&["--show", "gold", "--hide", "question"], "q\n");
+    assert!(!shown.contains("question:") && shown.contains("gold:"), "{shown}");
+    let refusal = place.refusal(&["--terminal", "--hide", "qestion"]);
+    assert!(refusal.contains("\"qestion\"; did you mean \"question\"?"), "{refusal}");
 }

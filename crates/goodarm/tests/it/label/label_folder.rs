@@ -35,18 +35,33 @@ impl LabelFolder {
         Self::of(&(0..20).map(answer).collect::<Vec<_>>(), ["has text", "judge"])
     }
 
+    /// Of solutions that end with their number behind ####, as a check of the job says; the fourth is wrong.
+    pub(crate) fn of_solutions() -> Self {
+        let answer = |index: usize| {
+            let said = 2 * index + usize::from(index == 3);
+            json!({
+                "id": format!("sum-{index}"), "question": format!("What is {index} + {index}?"),
+                "answer": format!("The sum of {index} and {index} is {said}.\n#### {said}"),
+                "gold": format!("{}.00", 2 * index), "other": "none",
+            })
+        };
+        let answers: Vec<Value> = (0..20).map(answer).collect();
+        let check = "[[verifiers]]\nname = \"final\"\nkind = \"check\"\ncheck = \"final-answer\"\nextract = \"gsm8k\"\n";
+        let place = Self(TestFolder::new(&[("answers.jsonl", &lines(&answers))]));
+        place.run(&format!("{JOB}{check}"), &["--quiet"]);
+        place
+    }
+
     /// Of these answers, by verifiers of these names.
     pub(crate) fn of(answers: &[Value], verifiers: [&str; 2]) -> Self {
-        let lines: String = answers.iter().map(|answer| format!("{answer}\n")).collect();
-        let place = Self(TestFolder::new(&[("answers.jsonl", &lines)]));
+        let place = Self(TestFolder::new(&[("answers.jsonl", &lines(answers))]));
         let check = |name: &str| {
             let name = json!(name);
             format!(
                 "[[verifiers]]\nname = {name}\nkind = \"check\"\ncheck = \"regex\"\npattern = \".\"\n"
             )
         };
-        let job = "candidates = \"answers.jsonl\"\nbudget = 1\nunit = \"dollars\"\ndelta = 0.05\n";
-        place.run(&format!("{job}{}", verifiers.map(check).concat()), &["--quiet"]);
+        place.run(&format!("{JOB}{}", verifiers.map(check).concat()), &["--quiet"]);
         place
     }
 
@@ -89,8 +104,13 @@ impl LabelFolder {
         message(&output)
     }
 
-    /// What it prints in the terminal when this is typed.
+    /// What it prints in the terminal when this is typed, after the terms of the claim.
     pub(crate) fn typed(&self, arguments: &[&str], input: &str) -> String {
+        self.typed_as_is(arguments, &format!("\n{input}"))
+    }
+
+    /// What it prints in the terminal when this is typed.
+    pub(crate) fn typed_as_is(&self, arguments: &[&str], input: &str) -> String {
         let mut command = self.command(&[&["--terminal"], arguments].concat());
         let mut child = command.stdin(Stdio::piped()).spawn().expect("the tool starts");
         let mut stdin = child.stdin.take().expect("a pipe");
@@ -124,6 +144,12 @@ impl LabelFolder {
     pub(crate) fn page(&self, arguments: &[&str]) -> ServedPage {
         ServedPage::start(&mut self.command(arguments), "label: ")
     }
+}
+
+const JOB: &str = "candidates = \"answers.jsonl\"\nbudget = 1\nunit = \"dollars\"\ndelta = 0.05\n";
+
+fn lines(answers: &[Value]) -> String {
+    answers.iter().map(|answer| format!("{answer}\n")).collect()
 }
 
 /// The same with answers and verifiers that want to be more than texts.

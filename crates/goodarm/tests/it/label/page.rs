@@ -26,6 +26,10 @@ pub(super) fn open(name: &str, address: &str, by: &str) -> Browser {
     browser.value(&format!("document.activeElement.value = {}", json!(by)));
     browser.press("Enter", 13);
     wait(&mut browser, "document.querySelector('#card h1') !== null");
+    if browser.value("document.activeElement.id === 'begin'") == true {
+        browser.press("Enter", 13);
+        wait(&mut browser, "document.getElementById('begin') === null");
+    }
     browser
 }
 
@@ -88,6 +92,39 @@ fn a_run_of_hostile_answers_is_labelled_by_keys_and_nothing_in_it_runs() {
     assert_eq!(place.claim()["labels"], all);
     assert_eq!(place.claim()["changed"], 1);
     place.assert_clean();
+}
+
+#[test]
+fn the_terms_come_before_the_order_and_right_looks_like_wrong() {
+    let place = LabelFolder::new();
+    let desk = place.page(&["--delta", "0.02"]);
+    let mut browser = Browser::start("label-terms");
+    browser.navigate(&desk.address);
+    wait(&mut browser, "document.activeElement.id === 'name'");
+    browser.press("Enter", 13);
+    wait(&mut browser, "document.activeElement.id === 'begin'");
+    let shown = browser.text("document.getElementById('card').textContent");
+    for term in ["20 certified answers", "delta is 0.02", "1 person labels", "hidden: gold"] {
+        assert!(shown.contains(term), "{term}: {shown}");
+    }
+    browser.press("r", 0);
+    browser.press("u", 0);
+    browser.settle();
+    assert_eq!(place.begun(), 0, "neither a look nor a key draws the order");
+    browser.press("Enter", 13);
+    wait(&mut browser, &format!("{CARD} !== undefined"));
+    assert_eq!(place.begun(), 1);
+    assert!(!browser.text("document.getElementById('card').textContent").contains("gold"));
+    let style = |name: &str| {
+        format!(
+            "(({{width, height}}, s) => [Math.round(width), height, s.color, s.backgroundColor, s.borderColor, s.fontWeight].join())(...[document.querySelector('.say.{name}')].flatMap((b) => [b.getBoundingClientRect(), getComputedStyle(b)]))"
+        )
+    };
+    assert_eq!(browser.text(&style("right")), browser.text(&style("wrong")));
+    assert_eq!(browser.value("document.getElementById('undo')"), json!(null), "nothing to undo");
+    press(&mut browser, "r", 1);
+    assert_eq!(browser.value("document.getElementById('undo') !== null"), true);
+    desk.stop();
 }
 
 #[test]
@@ -182,7 +219,7 @@ fn only_our_own_page_can_label() {
     let desk = place.page(&[]);
     let host = desk.host().to_owned();
     let (own, origin) = (format!("host: {host}"), format!("origin: http://{host}"));
-    let state = desk.ask("POST", "state", &[&own, &origin], "{\"by\": \"me\"}");
+    let state = desk.ask("POST", "begin", &[&own, &origin], "{\"by\": \"me\"}");
     assert!(state.starts_with("HTTP/1.1 200"), "{state}");
     let body = state.split_once("\r\n\r\n").expect("a body").1;
     let state: serde_json::Value = serde_json::from_str(body).expect("JSON");
@@ -200,6 +237,7 @@ fn only_our_own_page_can_label() {
         ("POST", "state", vec![&own, &origin], &long),
         ("GET", "state", vec![&own, &origin], "{\"by\": \"me\"}"),
         ("POST", "undo", vec![&own], "{\"by\": \"me\"}"),
+        ("POST", "begin", vec![&own], "{\"by\": \"me\"}"),
     ] {
         let reply = desk.ask(method, path, &headers, body);
         assert!(reply.starts_with(nothing), "{method} {path} {headers:?}: {reply}");

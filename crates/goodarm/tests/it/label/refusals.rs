@@ -28,7 +28,12 @@ fn options_that_do_not_fit_are_refused() {
         (&["--import", "labels.xlsx"], "must end in .jsonl"),
         (&["--import", "nowhere.csv"], "nowhere.csv"),
         (&["--import", &file], "there are no labels in it"),
-        (&["--by", " ", "--field", "question", "--equals", "answer"], "needs a name"),
+        (&["--by", " ", "--field", "gold", "--equals", "answer"], "needs a name"),
+        (&["--extract", "whole"], "--field"),
+        (&["--field", "gold", "--equals", "answer", "--extract", "regex"], "only in a job"),
+        (&["--status", "--hide", "gold"], "--hide"),
+        (&["--people", "--show", "gold"], "--show"),
+        (&["--terminal", "--show", "golden"], "no certified answer has a field \"golden\""),
         (&["--people"], "kind = \"human\""),
     ] {
         let refusal = place.refusal(arguments);
@@ -54,9 +59,9 @@ fn an_export_that_fails_begins_no_claim() {
     place.assert_clean();
 }
 
-/// Until a person sees a card, nothing has begun.
+/// Until a person has accepted the terms, nothing has begun, and there is no card.
 #[test]
-fn a_page_begins_a_claim_with_its_first_card() {
+fn a_page_begins_a_claim_when_a_person_does() {
     let place = LabelFolder::new();
     let desk = place.page(&[]);
     let host = desk.host().to_owned();
@@ -65,6 +70,10 @@ fn a_page_begins_a_claim_with_its_first_card() {
     desk.ask("POST", "state", &headers, "{}");
     assert_eq!(place.begun(), 0);
     desk.ask("POST", "state", &headers, "{\"by\": \"me\"}");
+    desk.ask("POST", "say", &headers, "{\"by\": \"me\", \"key\": \"sum-1\", \"said\": \"right\"}");
+    desk.ask("POST", "begin", &headers, "{}");
+    assert_eq!(place.begun(), 0);
+    desk.ask("POST", "begin", &headers, "{\"by\": \"me\"}");
     assert_eq!(place.begun(), 1);
     desk.stop();
     assert_eq!(place.claim()["labels"], 0, "it is in the summary");

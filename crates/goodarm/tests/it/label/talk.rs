@@ -31,6 +31,44 @@ fn labels_are_typed_one_after_the_other() {
     place.assert_clean();
 }
 
+/// The order is drawn only when the terms were read.
+#[test]
+fn the_terms_come_before_the_first_card() {
+    let place = LabelFolder::new();
+    for input in ["", "q\n", "r\nr\nq\n"] {
+        let told = place.typed_as_is(&["--delta", "0.1"], input);
+        assert!(
+            told.contains("the 20 certified answers") && told.contains("delta is 0.1"),
+            "{told}"
+        );
+        assert!(told.contains("1 person labels each card"), "{told}");
+        assert!(told.contains("hidden: gold"), "{told}");
+        assert!(told.contains("given up keeps its delta"), "{told}");
+        assert!(!told.contains("Is this answer right?"), "{told}");
+        assert_eq!(place.begun(), 0, "{input:?}");
+    }
+    let told = place.typed_as_is(&["--delta", "0.1"], "\nr\nq\n");
+    let (before, after) = told.split_once("Enter begins, q quits > ").expect(&told);
+    assert!(before.contains("delta is 0.1") && after.contains("Is this answer right?"), "{told}");
+    assert_eq!((place.begun(), &place.claim()["labels"]), (1, &1.into()));
+    let again = place.typed_as_is(&[], "q\n");
+    assert!(!again.contains("Enter begins"), "it has begun: {again}");
+}
+
+/// What cannot be undone is not offered.
+#[test]
+fn undo_is_offered_where_it_works() {
+    let place = LabelFolder::new();
+    let told = place.typed(&[], "r\nu\nq\n");
+    let prompts: Vec<bool> = told
+        .lines()
+        .filter(|line| line.contains("q quit > "))
+        .map(|it| it.contains("u undo"))
+        .collect();
+    assert_eq!(prompts.first(), Some(&false), "{told}");
+    assert_eq!(told.matches("u undo").count(), 1, "{told}");
+}
+
 /// The same order goes on where it was left, for each person.
 #[test]
 fn it_goes_on_where_it_was_left() {
@@ -72,7 +110,7 @@ fn what_was_said_before_a_kill_is_kept() {
     let mut child =
         place.command(&["--terminal"]).stdin(Stdio::piped()).spawn().expect("the tool starts");
     let mut input = child.stdin.take().expect("a pipe");
-    input.write_all(b"r\nw\n").expect("it reads");
+    input.write_all(b"\nr\nw\n").expect("it reads");
     let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let is_second = |line: &String| line.contains("(2 labels");
     assert!(lines.map_while(Result::ok).any(|line| is_second(&line)), "both are confirmed");
