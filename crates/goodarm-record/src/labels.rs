@@ -204,8 +204,8 @@ impl ClaimQueue {
             // What is shown would be found if it were hidden.
             names.extend(self.record.hidden_fields(id, &everything)[0].iter().cloned());
         }
-        let is_known = |name: &&String| !found.contains(*name) && !names.contains(*name);
-        if let Some(name) = hidden.hide.iter().chain(&hidden.show).find(is_known) {
+        let is_unknown = |name: &&String| !found.contains(*name) && !names.contains(*name);
+        if let Some(name) = hidden.hide.iter().chain(&hidden.show).find(is_unknown) {
             let hint = did_you_mean(name, names.iter().map(String::as_str));
             let text = format!("no certified answer has a field {name:?}{hint}");
             return Err(LabelError::Terms(CardQueueError::Unfit(text)));
@@ -303,10 +303,7 @@ impl CardQueue for ClaimQueue {
                 format!("{people} people label each card; an answer is right if all of them say so")
             }
         };
-        let of_all = match number {
-            1 => String::new(),
-            _ => format!(" With the claims before it the deltas come to {sum}."),
-        };
+        let each = if number == 1 { "Each" } else { "With the claims before it each" };
         let hidden = match &self.hidden {
             Some((_, names)) if !names.is_empty() => {
                 format!("Fields that are hidden: {}.", names.join(", "))
@@ -315,10 +312,10 @@ impl CardQueue for ClaimQueue {
         };
         Some(vec![
             format!("Claim {number} is about the {}.", counted(begun.order.len(), "certified answer")),
-            format!("Its delta is {}.{of_all} Each statement holds with confidence {}, whenever you look.", begun.delta, confidence(sum)),
+            format!("Its delta is {}. {each} statement holds with confidence {}, whenever you look.", begun.delta, confidence(sum)),
             format!("{people}. Who cannot tell skips the card, which counts as wrong in the lower bound."),
             hidden,
-            "To begin draws the order of the cards at random and fixes these terms. A claim that is given up keeps its delta: another one gets at most half of it, and all statements lose confidence.".to_owned(),
+            "Then the order of the cards is drawn at random, and these terms are fixed. A claim that is given up keeps its delta: another one gets at most half of it, and all statements lose confidence.".to_owned(),
         ])
     }
 

@@ -93,6 +93,8 @@ function showTerms(terms) {
   showActions(null);
   const begin = sayButton("primary", null, "Begin", "Enter", () => turn("begin", {}, () => begin.click()));
   begin.id = "begin";
+  // A key that is held down since the dialog must not begin a claim.
+  begin.addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); });
   replace(byId("card"), h("div", { class: "terms" }, h("h1", { id: "asks" }, "Before the first card"), h("ul", null, terms.map((line) => untrusted(line, "li"))), begin));
   begin.focus();
 }

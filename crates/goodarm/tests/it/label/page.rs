@@ -109,6 +109,8 @@ fn the_terms_come_before_the_order_and_right_looks_like_wrong() {
     }
     browser.press("r", 0);
     browser.press("u", 0);
+    let held = json!({"type": "keyDown", "key": "Enter", "text": "\r", "windowsVirtualKeyCode": 13, "autoRepeat": true});
+    browser.call("Input.dispatchKeyEvent", &held);
     browser.settle();
     assert_eq!(place.begun(), 0, "neither a look nor a key draws the order");
     browser.press("Enter", 13);

@@ -115,7 +115,11 @@ fn another_claim_begins_where_one_has_begun() {
         assert!(refusal.contains("at most 0.05 "), "{refusal}");
     }
     assert_eq!(place.begun(), 1);
-    place.typed(&["--another"], "w\n");
+    let told = place.typed(&["--another"], "w\n");
+    assert!(
+        told.contains("With the claims before it each statement holds with confidence 85 %"),
+        "{told}"
+    );
     let claim = place.claim();
     assert_eq!((&claim["claim"], &claim["own_delta"]), (&2.into(), &0.05.into()));
     assert_eq!(claim["earlier"][0]["right"], 1);
