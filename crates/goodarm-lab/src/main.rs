@@ -6,9 +6,11 @@ mod problem_file;
 
 use std::process::ExitCode;
 
+use clap::Parser as _;
 use goodarm_terminal as terminal;
 
 fn main() -> ExitCode {
     goodarm_data::panics::silence_caught();
-    terminal::typed().map_or_else(Into::into, |cli| commands::run(cli).into())
+    terminal::typed(cli::LabCli::try_parse())
+        .map_or_else(Into::into, |cli| commands::run(cli).into())
 }

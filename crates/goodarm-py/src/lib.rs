@@ -3,6 +3,7 @@
 
 mod awaited;
 mod books;
+mod command;
 mod errors;
 mod events;
 mod job;
@@ -21,6 +22,8 @@ use pyo3::prelude::*;
 /// The compiled part of `goodarm`. It asks for the interpreter's lock, since no test runs without one.
 #[pymodule(gil_used = true)]
 mod _native {
+    #[pymodule_export]
+    use super::command::main;
     #[pymodule_export]
     use super::job::{PyJob, job_keys};
     #[pymodule_export]

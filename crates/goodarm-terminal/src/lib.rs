@@ -12,18 +12,19 @@ mod progress;
 
 use std::io::{self, Write};
 
-use clap::Parser;
 use goodarm_files::visible;
 
 pub use error::{CommandError, finish};
 pub use exit::Exit;
 pub use progress::ProgressDisplay;
 
-/// The parsed command line. Prints help, if asked for, and exits; a wrong command line is an error.
-pub fn typed<Arguments: Parser>() -> Result<Arguments, Exit> {
-    Arguments::try_parse().map_err(|error| {
+/// The parsed command line. Otherwise prints what is wrong with it, or the help if asked for, and returns how the
+/// command ended.
+pub fn typed<Arguments>(parsed: Result<Arguments, clap::Error>) -> Result<Arguments, Exit> {
+    parsed.map_err(|error| {
         if !error.use_stderr() {
-            error.exit();
+            let _ = error.print();
+            return Exit::Success;
         }
         // The message contains arguments, such as file names that a shell filled in.
         say(error.render().to_string().trim_end());
@@ -52,6 +53,11 @@ pub fn say(line: &str) {
 /// Standard output, for text that contains no text of others.
 pub fn own_text() -> impl Write {
     io::stdout().lock()
+}
+
+/// Writes out what standard output still holds. A program does this at its end, but not a library in another program.
+pub fn flush() {
+    let _ = io::stdout().flush();
 }
 
 /// Whether standard error is a terminal.

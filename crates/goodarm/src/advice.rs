@@ -1,7 +1,7 @@
 //! What to type next. Errors of the libraries state facts; this adds commands and flags.
 
 use std::borrow::Cow;
-use std::env;
+use std::ffi::OsString;
 use std::path::Path;
 
 use goodarm_data::problem::ProblemKind;
@@ -15,22 +15,23 @@ use goodarm_record::run_error::RunError;
 use goodarm_report::PageOutcome;
 use goodarm_report::words::printable_note;
 
+use crate::cli::RunArguments;
 use crate::shell::shell_word;
 use crate::terminal::{CommandError, Exit};
 
 /// What to do after a run that stopped; the text is appended to the reason.
-pub(crate) fn after(ending: &Ending, job: &Path) -> String {
-    let again = || run_command("--again");
+pub(crate) fn after(ending: &Ending, arguments: &RunArguments) -> String {
+    let again = || run_command(&arguments.typed, "--again");
     match ending {
         Ending::Done(_) | Ending::CallsUsedUp { .. } | Ending::WaitsForPeople { .. } => {
             String::new()
         }
         Ending::Stopped { .. } | Ending::VerifierDown { .. } => {
-            format!("; resume it with: {}", run_command("--resume"))
+            format!("; resume it with: {}", run_command(&arguments.typed, "--resume"))
         }
         Ending::NeverScored(_) => format!(
             "\nfix the job, see the replies of its verifiers with: goodarm try {}\nand begin again with: {}",
-            shell_word(job),
+            shell_word(&arguments.job),
             again()
         ),
         Ending::Mistrusted { .. } => {
@@ -169,10 +170,10 @@ pub(crate) fn about_page(page: &PageOutcome, folder: &Path) -> String {
 }
 
 /// The command that was typed, with this flag instead of `--resume` and `--again`.
-pub(crate) fn run_command(flag: &str) -> String {
-    let typed = env::args_os().skip(1).filter(|word| word != "--resume" && word != "--again");
+pub(crate) fn run_command(typed: &[OsString], flag: &str) -> String {
+    let typed = typed.iter().filter(|word| *word != "--resume" && *word != "--again");
     let mut words = vec!["goodarm".to_owned()];
-    words.extend(typed.map(|word| shell_word(Path::new(&word))));
+    words.extend(typed.map(|word| shell_word(Path::new(word))));
     words.push(flag.to_owned());
     words.join(" ")
 }

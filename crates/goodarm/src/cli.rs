@@ -1,5 +1,6 @@
 //! The arguments of all commands, and their help.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
@@ -16,6 +17,17 @@ use crate::terminal::completions::CompletionsArguments;
 pub(crate) struct ToolArguments {
     #[command(subcommand)]
     pub(crate) command: ToolCommand,
+}
+
+impl ToolArguments {
+    /// Reads the words of a command line. The first is the name of the program.
+    pub(crate) fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
+        let mut arguments = Self::try_parse_from(&words)?;
+        if let ToolCommand::Run(run) = &mut arguments.command {
+            run.typed = words.into_iter().skip(1).collect();
+        }
+        Ok(arguments)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -118,6 +130,9 @@ pub(crate) struct RunArguments {
     /// The page's port on 127.0.0.1; any free one if not given.
     #[arg(long, value_name = "PORT", requires = "watch")]
     pub(crate) watch_port: Option<u16>,
+    /// All words after the name of the program.
+    #[arg(skip)]
+    pub(crate) typed: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

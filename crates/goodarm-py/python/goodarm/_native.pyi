@@ -22,6 +22,7 @@ __all__ = [
     "View",
     "__version__",
     "job_keys",
+    "main",
     "start_plan",
 ]
 
@@ -344,6 +345,9 @@ class Job:
 
 def job_keys(path: Path) -> str:
     """The keys of a job file, as JSON."""
+
+def main(words: Sequence[str]) -> int:
+    """Runs a command line of the tool, whose first word is the name of the program, and returns the exit code."""
 
 @final
 class LiveRun:

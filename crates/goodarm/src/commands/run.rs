@@ -1,6 +1,5 @@
 //! `goodarm run`: certify real answers with real verifiers.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -140,7 +139,7 @@ fn open(
 ) -> Result<Watch, CommandError> {
     let address = port.address();
     let folder = Folder::new(&run.job().settings.output);
-    let job = watched(run.job(), advice::run_command("--resume"));
+    let job = watched(run.job(), advice::run_command(&arguments.typed, "--resume"));
     let watch = Watch::open(port, job, &run.state(&folder), &run.progress(), control);
     let watch = watch.map_err(|error| page_failure(&error, "--watch-port"))?;
     // The address is printed even with --quiet, because it cannot be guessed.
@@ -167,33 +166,37 @@ fn finish(
     let text = if arguments.json {
         serde_json::json!({"event": "summary", "summary": &overview}).to_string() + "\n"
     } else {
-        let people = for_people(run);
+        let people = for_people(run, arguments);
         format!("{}wrote {}\n{report}{people}", summary_text(&overview), folder.path().display())
     };
     terminal::print(&text);
-    match outcome(ending, &arguments.job, &overview.money) {
+    match outcome(ending, arguments, &overview.money) {
         Ok(()) => (report, Ok(())),
         Err(failure) => (format!("{failure}\n{report}"), Err(failure)),
     }
 }
 
 /// How to continue a run that has cards for people.
-fn for_people(run: &Run) -> String {
+fn for_people(run: &Run, arguments: &RunArguments) -> String {
     if run.waiting_for_people() == 0 {
         return String::new();
     }
     let label = label_command(&run.job().settings.output);
-    let resume = advice::run_command("--resume");
+    let resume = advice::run_command(&arguments.typed, "--resume");
     format!("for a person: {label}, then: {resume}\n")
 }
 
-fn outcome(ending: &Ending, job: &Path, money: &MoneyView) -> Result<(), CommandError> {
+fn outcome(
+    ending: &Ending,
+    arguments: &RunArguments,
+    money: &MoneyView,
+) -> Result<(), CommandError> {
     let Some(why) = why_stopped(ending) else { return overruns(money) };
     let exit = match ending {
         Ending::Stopped { .. } => Exit::Interrupted,
         _ => Exit::VerifierDown,
     };
-    Err(CommandError::with_exit(exit, why + &advice::after(ending, job)))
+    Err(CommandError::with_exit(exit, why + &advice::after(ending, arguments)))
 }
 
 /// An error if bills were above their ceilings: only then can a run spend more than its budget.
