@@ -4,16 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use goodarm_data::answer::Extractor;
 use goodarm_data::candidates::Format;
 use goodarm_report::export::ExportFormat;
 
+use crate::help;
 use crate::terminal::completions::CompletionsArguments;
 
 /// Certify as many LLM answers as a verification budget can buy.
 #[derive(Debug, Parser)]
-#[command(name = "goodarm", version)]
+#[command(name = "goodarm", version, disable_help_subcommand = true)]
 pub(crate) struct ToolArguments {
     #[command(subcommand)]
     pub(crate) command: ToolCommand,
@@ -22,7 +23,8 @@ pub(crate) struct ToolArguments {
 impl ToolArguments {
     /// Reads the words of a command line. The first is the name of the program.
     pub(crate) fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
-        let mut arguments = Self::try_parse_from(&words)?;
+        let command = help::with_groups(Self::command());
+        let mut arguments = Self::from_arg_matches(&command.try_get_matches_from(&words)?)?;
         if let ToolCommand::Run(run) = &mut arguments.command {
             run.typed = words.into_iter().skip(1).collect();
         }
@@ -39,6 +41,11 @@ pub(crate) enum ToolCommand {
     Calibrate(CalibrateArguments),
     /// Print shell completions.
     Completions(CompletionsArguments),
+    /// Print a page of the book, or its table of contents.
+    Docs {
+        /// The name of a page, such as job-file.
+        page: Option<String>,
+    },
     /// Certify answers of a real model, recorded, and compare: everything at once, offline.
     Example {
         /// Where to put it.
@@ -48,6 +55,8 @@ pub(crate) enum ToolCommand {
     /// Write what a run found for other tools: inspect_ai, Hugging Face, CSV, Parquet.
     #[command(long_about = EXPORT_LONG)]
     Export(ExportArguments),
+    /// Print help: of all commands, or of one.
+    Help(HelpArguments),
     /// Write a commented starter job for a file of candidates or questions.
     #[command(long_about = INIT_LONG)]
     Init(InitArguments),
@@ -68,6 +77,17 @@ pub(crate) enum ToolCommand {
     /// Make one real call of each verifier on a few answers, and show it word for word.
     #[command(long_about = TRY_LONG)]
     Try(TryArguments),
+    /// Print the version.
+    Version,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HelpArguments {
+    /// The command.
+    pub(crate) command: Option<String>,
+    /// List all commands.
+    #[arg(long, conflicts_with = "command")]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]

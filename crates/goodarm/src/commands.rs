@@ -2,6 +2,7 @@
 
 mod audit;
 mod calibrate;
+mod docs;
 mod dry_run;
 mod example;
 mod export;
@@ -20,7 +21,8 @@ use goodarm_record::folder::Folder;
 use goodarm_report::site::SiteError;
 use goodarm_report::words::printable_note;
 
-use crate::cli::{ToolArguments, ToolCommand};
+use crate::cli::{HelpArguments, ToolArguments, ToolCommand};
+use crate::help;
 use crate::terminal::{self, Exit, completions};
 
 pub(crate) use crate::terminal::CommandError;
@@ -33,8 +35,10 @@ pub(crate) fn run(cli: ToolArguments) -> Exit {
         ToolCommand::Completions(arguments) => {
             completions::run(ToolArguments::command(), &arguments)
         }
+        ToolCommand::Docs { page } => docs::run(page.as_deref()),
         ToolCommand::Example { folder } => example::run(&folder),
         ToolCommand::Export(arguments) => export::run(&arguments),
+        ToolCommand::Help(arguments) => return help(arguments),
         ToolCommand::Init(arguments) => init::run(&arguments),
         ToolCommand::Label(arguments) => label::run(&arguments),
         ToolCommand::Plan(arguments) => plan::run(&arguments),
@@ -42,8 +46,21 @@ pub(crate) fn run(cli: ToolArguments) -> Exit {
         ToolCommand::Run(arguments) => run::run(&arguments),
         ToolCommand::Schema => schema::run(),
         ToolCommand::Try(arguments) => try_out::run(&arguments),
+        ToolCommand::Version => {
+            terminal::print_line(concat!("goodarm ", env!("CARGO_PKG_VERSION")));
+            Ok(())
+        }
     };
     terminal::finish("goodarm", outcome)
+}
+
+/// Prints the help of the tool, or of a command.
+fn help(arguments: HelpArguments) -> Exit {
+    let command = ToolArguments::command();
+    let command = if arguments.all { help::with_all(command) } else { help::with_groups(command) };
+    let words = ["goodarm".to_owned()].into_iter().chain(arguments.command);
+    let parsed = command.try_get_matches_from(words.chain(["--help".to_owned()]));
+    terminal::typed(parsed).map_or_else(|exit| exit, |_| Exit::Success)
 }
 
 /// The folder of a run; an error if it has no journal.

@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod display;
 mod fields;
+mod help;
 mod shell;
 
 use std::ffi::OsString;

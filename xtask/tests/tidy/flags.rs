@@ -16,12 +16,15 @@ const LIBRARIES: [&str; 7] = [
     "goodarm-report",
 ];
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 17] = [
     "audit",
     "calibrate",
+    "completions",
+    "docs",
     "example",
     "export",
     "generate",
+    "help",
     "init",
     "label",
     "plan",
@@ -30,6 +33,7 @@ const COMMANDS: [&str; 13] = [
     "run",
     "schema",
     "try",
+    "version",
 ];
 
 #[test]

@@ -74,9 +74,9 @@ fn report(FigureSection { spec, drawn, .. }: &FigureSection, quiet: bool) {
 
 const DATA_NEEDED: &str = "\
 gsm8k, questions-gsm8k and implied-majority replay recorded answers, and there is no file of them: give it with --data POOLS.jsonl (or .jsonl.gz). \
-docs/pools.md says what it holds and how to make it from public outputs. `goodarm-lab reproduce capitals` is the same \
+`goodarm docs pools` says what it holds and how to make it from public outputs. `goodarm-lab reproduce capitals` is the same \
 experiment on a recording that is built in, and `questions-capitals` that of questions.";
 const DATA_MISSING: &str = "\
 gsm8k, questions-gsm8k and implied-majority: left out, since they replay recorded answers: give them with --data POOLS.jsonl (or .jsonl.gz). In their place \
 stand `capitals` and `questions-capitals`, the same experiments on the recording of a small model in examples/capitals. \
-docs/pools.md says what such a file holds and how to make one from public outputs.";
+`goodarm docs pools` says what such a file holds and how to make one from public outputs.";

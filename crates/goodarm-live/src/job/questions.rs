@@ -52,7 +52,7 @@ impl QuestionSpec {
             || settings.is_recording();
         if !is_sound {
             let message = format!(
-                "{:?}{} cannot be used when several answers belong to one question: its error bound is not valid there (docs/certificates.md). Use \"lent\" or \"union\".",
+                "{:?}{} cannot be used when several answers belong to one question: its error bound is not valid there (the page \"certificates\" of the book has the proofs). Use \"lent\" or \"union\".",
                 settings.guarantee.to_string(),
                 match settings.policy.as_str() {
                     RCB => String::new(),

@@ -2,10 +2,12 @@
 
 mod book;
 mod calibrate;
+mod docs;
 mod ends;
 mod files;
 mod forecast_bills;
 mod forecasts;
+mod help;
 mod hostile;
 mod label;
 mod live;
