@@ -1,7 +1,8 @@
 //! The Python package: built as a wheel, tested in a fresh environment.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::timing::Timing;
 use crate::tools::{self, runs, succeeds};
@@ -16,7 +17,7 @@ pub(crate) fn test(timing: &mut Timing) -> bool {
     timing.run_tests(Command::new(&python).args(tests).current_dir("crates/goodarm-py/tests"))
 }
 
-/// Builds the wheel for a release, prints its size, and imports it.
+/// Builds the wheel for a release, and checks its size, the time of an import, and that of the example.
 pub(crate) fn wheel() -> bool {
     let Some(tools) = environment("python-tools", &TEST_PACKAGES) else { return false };
     // zig links the wheel against an old C library, so that it runs on every Linux of the last ten years.
@@ -26,7 +27,34 @@ pub(crate) fn wheel() -> bool {
     let Some(python) = fresh(&tools, &wheel) else { return false };
     let bytes = std::fs::metadata(&wheel).map_or(0, |metadata| metadata.len());
     eprintln!("xtask: {}: {}.{} MB", wheel.display(), bytes / 1_000_000, bytes / 100_000 % 10);
-    runs(Command::new(python).args(["-c", "import goodarm"]))
+    bytes <= WHEEL_BYTES_MAX
+        && import_time(&python).is_some_and(|seconds| seconds < IMPORT_SECONDS_MAX)
+        && first_report(&python).is_some_and(|time| time <= FIRST_REPORT_MAX)
+}
+
+/// The median of many imports in seconds, which is printed.
+fn import_time(python: &Path) -> Option<f64> {
+    let mut times = Vec::new();
+    for _ in 0..IMPORTS {
+        let output = Command::new(python).args(["-c", TIMED_IMPORT]).output().ok()?;
+        times.push(String::from_utf8(output.stdout).ok()?.trim().parse::<f64>().ok()?);
+    }
+    times.sort_by(f64::total_cmp);
+    let median = times.get(IMPORTS / 2).copied()?;
+    eprintln!("xtask: import goodarm: {:.0} ms", 1000.0 * median);
+    Some(median)
+}
+
+/// The time from the command of a fresh installation to the report of the example, which is printed.
+fn first_report(python: &Path) -> Option<Duration> {
+    let folder = tools::target().join("wheel-example");
+    let _ = std::fs::remove_dir_all(&folder);
+    let begin = Instant::now();
+    let mut example = Command::new(python.with_file_name("goodarm"));
+    let is_good = runs(example.arg("example").arg(&folder).stdout(Stdio::null()));
+    let time = begin.elapsed();
+    eprintln!("xtask: goodarm example: {:.1} s", time.as_secs_f64());
+    (is_good && folder.join("run/report.html").is_file()).then_some(time)
 }
 
 /// An environment below `target` with these packages; made once.
@@ -90,6 +118,12 @@ fn fresh(tools: &Path, wheel: &Path) -> Option<PathBuf> {
     (is_made && is_linked).then_some(python)
 }
 
+const WHEEL_BYTES_MAX: u64 = 16_000_000;
+const FIRST_REPORT_MAX: Duration = Duration::from_secs(10);
+const IMPORT_SECONDS_MAX: f64 = 0.05;
+const IMPORTS: usize = 21;
+const TIMED_IMPORT: &str =
+    "import time; begin = time.perf_counter(); import goodarm; print(time.perf_counter() - begin)";
 const MANIFEST: &str = "crates/goodarm-py/Cargo.toml";
 const TEST_PACKAGES: [&str; 12] = [
     "maturin>=1.16,<2",
