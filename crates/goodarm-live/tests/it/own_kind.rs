@@ -123,10 +123,7 @@ fn a_kind_from_outside_can_be_named_in_a_job_file_and_run() {
     assert!(matches!(ending, Ending::Done(_)), "{ending:?}");
     assert_eq!(run.session().certified().len(), 4);
     let spent = run.session().books().ledger().settled();
-    assert_eq!(
-        spent.picos(),
-        u128::from(run.account().call_count()) * Cost::from_units(2).picos()
-    );
+    assert_eq!(spent.picos(), u128::from(run.account().call_count()) * Cost::from_units(2).picos());
     run.write_outputs(&ending).expect("outputs");
     place.assert_clean();
 }
