@@ -1,5 +1,6 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use goodarm_testing::Stopwatch;
 use serde_json::json;
 
 use super::*;
@@ -275,26 +276,4 @@ fn a_template_without_fields_is_a_problem() {
     assert!(suspicion("Is it right?").unwrap().contains("uses no field"));
     let braces = suspicion("Is { answer } right?").unwrap();
     assert!(braces.contains("{answer} is plain text: a field is written {{ answer }}"), "{braces}");
-}
-
-/// The time that this thread has worked, where the system tells it: other work on the machine does not count.
-struct Stopwatch(Instant, Option<Duration>);
-
-impl Stopwatch {
-    fn start() -> Self {
-        Self(Instant::now(), worked())
-    }
-
-    fn used(&self) -> Duration {
-        match (self.1, worked()) {
-            (Some(before), Some(now)) => now - before,
-            _ => self.0.elapsed(),
-        }
-    }
-}
-
-/// Linux has the nanoseconds of a thread on a processor as the first number of this file.
-fn worked() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }

@@ -1,6 +1,7 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use goodarm_record::reply::Verdict;
+use goodarm_testing::Stopwatch;
 use serde_json::json;
 
 use super::*;
@@ -413,26 +414,4 @@ fn check_delay(schema: &Value, answer: &str) {
     let reply = new(keys, Path::new(".")).unwrap().check(&candidate(json!({"answer": answer})));
     assert!(matches!(reply.verdict, Verdict::Score(_)));
     assert!(start.used() < Duration::from_secs(3), "{named}");
-}
-
-/// The time that this thread has worked, where the system tells it: other work on the machine does not count.
-struct Stopwatch(Instant, Option<Duration>);
-
-impl Stopwatch {
-    fn start() -> Self {
-        Self(Instant::now(), worked())
-    }
-
-    fn used(&self) -> Duration {
-        match (self.1, worked()) {
-            (Some(before), Some(now)) => now - before,
-            _ => self.0.elapsed(),
-        }
-    }
-}
-
-/// Linux has the nanoseconds of a thread on a processor as the first number of this file.
-fn worked() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
