@@ -22,7 +22,7 @@ const PIECE_BYTES: usize = 32;
 /// The most steps of one rendering; a loop over the characters of a very long answer takes a tenth of them.
 const STEPS_MAX: u64 = 10_000_000;
 /// A step may read a whole field, as a search in a text does: the most steps, times the bytes of all fields.
-const READ_BYTES_MAX: u64 = 30_000_000_000;
+const READ_BYTES_MAX: u64 = 150_000_000_000;
 
 /// The most steps of a rendering for a candidate of this many bytes.
 pub(super) fn steps_max(bytes: usize) -> u64 {
