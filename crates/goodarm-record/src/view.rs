@@ -95,7 +95,7 @@ pub struct Overview {
     pub coverage: Option<Vec<CoverageStep>>,
     /// Each verifier, or each of its criteria.
     pub verifiers: Vec<VerifierView>,
-    /// The sentence about failed calls, if they took more than 5 % of the spending, or keep so much of the budget.
+    /// The sentence about failed calls, if they took more than 5 % of the spending, or keep more than that of the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures_note: Option<String>,
     /// Notes for the reader.
@@ -362,7 +362,7 @@ impl MoneyView {
         }
     }
 
-    /// The sentence about failed calls, if they took more than 5 % of the spending, or keep so much of the budget.
+    /// The sentence about failed calls, if they took more than 5 % of the spending, or keep more than that of the budget.
     fn failures_note(&self) -> Option<String> {
         let sum = |of: fn(&FailedView) -> Cost| {
             self.failed.iter().map(of).fold(Cost::ZERO, Cost::saturating_add)
