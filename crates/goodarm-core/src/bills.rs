@@ -56,10 +56,14 @@ impl BillTotals {
         self.paid_count += u64::from(bill > Cost::ZERO);
     }
 
-    /// The mean of the bills above 0, rounded up; `None` if there are none.
+    /// The mean of the bills above 0, rounded up to three digits; `None` if there are none.
     pub(crate) fn mean_paid(&self) -> Option<Cost> {
         let count = u128::from(self.paid_count);
-        (count > 0).then(|| Cost::from_picos(self.spent.picos().div_ceil(count)))
+        (count > 0).then(|| {
+            let mean = self.spent.picos().div_ceil(count);
+            let step = 10_u128.pow(mean.max(1).ilog10().saturating_sub(2));
+            Cost::from_picos(mean.div_ceil(step).saturating_mul(step))
+        })
     }
 
     /// The mean cost of a call, where the expected one counts as one more bill.

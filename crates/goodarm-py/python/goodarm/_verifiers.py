@@ -88,7 +88,9 @@ class Verifier:
             "threshold": threshold,
             "scores": scores,
             # The cost that it reports, or else its price.
-            "metered": None if price is None else {"reported": True, "ceiling": float(price)},
+            "metered": None
+            if price is None
+            else {"reported": True, "ceiling": float(price), "expected": float(price)},
             "timeout": timeout,
             "concurrency": self.concurrency,
             "rate": rate,

@@ -140,6 +140,12 @@ fn an_unknown_bill_is_believed_at_the_mean_and_kept_at_its_ceiling() {
         books.tell(pull.ticket, 1.0, bill).unwrap();
     }
     assert_eq!(books.lane(service).typical_bill(), half, "a free call is not a bill");
+    let mut others = Books::new(problem(binary(3.0)));
+    for bill in [0.1, 0.1, 0.2] {
+        let pull = send(&mut others, 0, FIRST);
+        others.tell(pull.ticket, 1.0, cost(bill)).unwrap();
+    }
+    assert_eq!(others.lane(service).typical_bill(), cost(0.134), "three digits, rounded up");
     let pull = send(&mut books, 0, FIRST);
     let timeout = Outcome::Failed(Failure::Counted(CountedFailure::TimedOut));
     books.settle(pull.ticket, &timeout, Bill::unknown(half, UNIT)).unwrap();
