@@ -198,7 +198,7 @@ def test_an_actor_that_dies_of_some_answers(cluster, tmp_path):
     log = tmp_path / "log"
     log.mkdir()
     judge = ga.ray.verifier(Fragile, actors=2, args=(str(log),), threshold=0.6, scores="binary")
-    run = go(tmp_path, candidates, judge, budget=600)
+    run = go(tmp_path, candidates, judge, budget=1500)
     check_books(run)
     assert set(run.certified["id"]) <= ids(candidates, right=True, deadly=False)
     assert len(run.certified["id"]) >= 4
@@ -266,7 +266,7 @@ def test_an_actor_that_hangs_is_replaced(cluster, tmp_path):
     candidates = answers(4)
     # Long enough that on a busy machine only those time out that hang, or wait behind one that does.
     judge = ga.ray.verifier(Sleeper, actors=1, threshold=0.6, scores="binary", timeout=5, concurrency=4)
-    run = go(tmp_path, candidates, judge, budget=60)
+    run = go(tmp_path, candidates, judge, budget=300)
     check_books(run)
     outcomes = list(zip(run.calls["id"], run.calls["failure"], run.calls["reply"]))
     assert ("a1", "timed-out") in {(id, failure) for id, failure, _ in outcomes}
